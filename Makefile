@@ -1,0 +1,40 @@
+# `make demo` and `make test` need only Python 3.11+, make and the package registry.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test bench docs lint clean
+
+demo: .venv/kernels
+	$(BIN)/prepex bound covboost
+	$(BIN)/prepex pareto snw --cone angle:90 --cone angle:120 --plot out/snw.png --format json > out/snw.json
+	@echo "The fronts of the sorting networks: out/snw.png, out/snw.json"
+
+test: .venv/kernels lint
+	$(BIN)/python -m pytest
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/kernels
+	$(BIN)/python -m benchmarks
+
+docs: .venv/ready
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'prepex needs Python 3.11 or newer'"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+# Cached machine code holds what a kernel calls in other files: forget all of it when any of them changes.
+.venv/kernels: .venv/ready $(wildcard src/prepex/_kernels/*.py)
+	find src benchmarks -name '*.nb[ic]' -delete
+	mkdir -p out
+	touch $@
+
+clean:
+	rm -rf .venv out docs/_build
+	find . -name '__pycache__' -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""`python -m prepex`."""
+
+from prepex.cli import app
+
+app()

@@ -1,0 +1,1 @@
+"""Compiled kernels: formulas -> instance -> star -> branch -> tracker. No policy, no validation."""

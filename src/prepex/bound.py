@@ -1,0 +1,159 @@
+"""The lower bound: no (1 - delta)-correct algorithm stops earlier than T* kl(delta, 1 - delta) on average.
+
+    1 / T* = max_w F(w) over the simplex,  F(w) = Z(w) at the true means.
+
+F is concave, and every piece's gradient g at any w bounds it from above everywhere: F(w') <= <g, w'>. So
+    upper   max_w min_g <g, w>, proven by a convex combination of the gradients: its largest entry bounds F
+    lower   F at the best w seen
+and the two close in. Each new w is the point nearest to the best one that the gradients still allow to be good
+(a level step); plain cutting planes would zigzag.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from prepex import _checks
+from prepex._checks import Floats
+from prepex.alternatives import Alternative, Solver, solver
+from prepex.problem import Problem
+
+# Share of the gap that a level step asks for, and how far above F a piece may be to count as a cut.
+LEVEL = 0.6
+SLACK = 0.3
+# Every w keeps this much of the uniform allocation, so that no arm's weight is zero. It costs F that share at most.
+FLOOR = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The characteristic time of a problem.
+
+    time          T*: between `lower` and `upper`, both certified
+    gap           upper / lower - 1
+    allocation    the shares of pulls that attain it            (K,)
+    alternatives  those that bind there, closest first
+    """
+
+    time: float
+    lower: float
+    upper: float
+    allocation: Floats
+    alternatives: tuple[Alternative, ...] = field(repr=False)
+
+    @property
+    def gap(self) -> float:
+        """How far apart the certified bounds are, relative to the lower one."""
+        return self.upper / self.lower - 1.0 if self.lower > 0 else 0.0
+
+    def floor(self, delta: float) -> float:
+        """T* kl(delta, 1 - delta): the least mean number of pulls of any (1 - delta)-correct algorithm.
+
+        >>> from prepex.instances import covboost
+        >>> round(characteristic_time(covboost()).floor(0.1))
+        3698
+        """
+        return self.time * binary_kl(delta)
+
+
+def binary_kl(delta: float) -> float:
+    """kl(delta, 1 - delta) = (1 - 2 delta) log((1 - delta) / delta) for delta < 1/2, else 0.
+
+    >>> round(binary_kl(0.1), 4)
+    1.7578
+    """
+    delta = _checks.number("delta", delta, low=0.0, high=1.0)
+    return (1 - 2 * delta) * math.log((1 - delta) / delta) if delta < 0.5 else 0.0
+
+
+def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: int = 2000) -> Bound:
+    """T* and the optimal allocation, to a certified relative gap of at most `tol`.
+
+    >>> from prepex.instances import correlated
+    >>> round(characteristic_time(correlated(0.0)).time, 3)
+    121.263
+    """
+    _checks.instance("problem", problem, Problem)
+    tol = _checks.number("tol", tol, low=0.0, high=1.0)
+    K = problem.n_arms
+    uniform = np.full(K, 1.0 / K)
+    oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels)
+    if not oracle.value > 0 or math.isinf(oracle.value):
+        time = 0.0 if math.isinf(oracle.value) else math.inf
+        return Bound(time, time, time, uniform, oracle.pieces(0.0) if time else ())
+    bundle = Bundle(oracle, uniform)
+    for _ in range(max_iterations):
+        bundle.improve_upper()
+        if bundle.upper <= bundle.lower * (1.0 + tol):
+            break
+        bundle.query(bundle.level_step())
+    else:
+        raise RuntimeError(
+            f"characteristic_time did not reach tol={tol:g} in {max_iterations} iterations: "
+            f"1/T* is between {bundle.lower:.9g} and {bundle.upper:.9g}"
+        )
+    allocation = bundle.best
+    allocation.flags.writeable = False
+    binding = oracle.at(allocation).pieces(1e-4 * bundle.lower)
+    return Bound(2.0 / (bundle.lower + bundle.upper), 1.0 / bundle.upper, 1.0 / bundle.lower, allocation, binding)
+
+
+class Bundle:
+    """The gradients seen so far, the best allocation, and the bounds they prove."""
+
+    def __init__(self, oracle: Solver, start: Floats) -> None:
+        self.oracle = oracle
+        self.cuts = np.empty((0, start.size))
+        self.best, self.lower, self.upper = start, 0.0, math.inf
+        self.centre = start
+        self.query(start)
+
+    def query(self, allocation: Floats) -> None:
+        """F and the gradients of all nearby pieces at `allocation`."""
+        allocation = np.maximum(allocation, 0.0)
+        allocation = (1.0 - FLOOR) * allocation / allocation.sum() + FLOOR / allocation.size
+        value = self.oracle.at(allocation).value
+        if value > self.lower:
+            self.best, self.lower = allocation, value
+        gradients = [piece.gradient for piece in self.oracle.pieces(SLACK * value)]
+        self.cuts = np.vstack([self.cuts, gradients])
+
+    def improve_upper(self) -> None:
+        """max_w min_g <g, w>. The bound is proven by the dual multipliers, whatever the solver's tolerance."""
+        from scipy.optimize import linprog
+
+        n, K = self.cuts.shape
+        answer = linprog(
+            np.append(np.zeros(K), -1.0),
+            A_ub=np.hstack([-self.cuts / self.lower, np.ones((n, 1))]),
+            b_ub=np.zeros(n),
+            A_eq=np.append(np.ones(K), 0.0)[None],
+            b_eq=[1.0],
+            bounds=[(0, None)] * K + [(None, None)],
+        )
+        multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
+        self.upper = min(self.upper, float((multipliers @ self.cuts).max() / multipliers.sum()))
+        self.centre = answer.x[:K]
+
+    def level_step(self) -> Floats:
+        """The allocation nearest to the best one at which no gradient forbids LEVEL of the gap.
+
+        Least distance programming: min |x|^2 s.t. G x >= h is a non-negative least squares problem
+        (Lawson & Hanson, 1974, ch. 23). Distances are relative to sqrt(best), the scale on which F is smooth.
+        """
+        from scipy.optimize import nnls
+
+        K = self.best.size
+        scale = np.sqrt(self.best)
+        level = self.lower + LEVEL * (self.upper - self.lower)
+        G = np.vstack([self.cuts / self.lower, np.eye(K), np.ones((1, K)), -np.ones((1, K))]) * scale
+        h = np.concatenate([(level - self.cuts @ self.best) / self.lower, -self.best, [0.0, 0.0]])
+        lengths = np.linalg.norm(G, axis=1)
+        E = np.vstack([(G / lengths[:, None]).T, h / lengths])
+        target = np.append(np.zeros(K), 1.0)
+        try:
+            residual = E @ nnls(E, target, maxiter=50 * E.shape[1])[0] - target
+        except RuntimeError:  # no convergence: half way to the cutting-plane point is always a fair question
+            return 0.5 * (self.best + self.centre)
+        return self.best - scale * residual[:K] / residual[K]

@@ -1,0 +1,113 @@
+"""What the commands print: rich tables for people, JSON for scripts."""
+
+import json
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from prepex.bound import Bound
+from prepex.cone import Cone
+from prepex.instances import INSTANCES
+from prepex.problem import Problem
+
+console = Console(highlight=False)
+
+
+def show_json(document: Any) -> None:
+    """One JSON document on standard output."""
+    print(json.dumps(document, indent=2))
+
+
+def problem_document(problem: Problem, cone: Cone) -> dict[str, Any]:
+    """What the problem is, and its Pareto set under the cone."""
+    mask = cone.pareto_mask(problem.benefits)
+    return {
+        "n_arms": problem.n_arms,
+        "objectives": list(problem.labels.objectives),
+        "minimise": list(problem.labels.minimise),
+        "family": repr(problem.family),
+        "cone": {"name": repr(cone), "facets": cone.facets.tolist()},
+        "pareto_set": [int(k) for k in mask.nonzero()[0]],
+        "pareto_names": [problem.labels.arms[k] for k in mask.nonzero()[0]],
+    }
+
+
+def bound_document(problem: Problem, bound: Bound, deltas: list[float]) -> dict[str, Any]:
+    """The lower bound in full."""
+    return problem_document(problem, problem.cone) | {
+        "characteristic_time": _finite(bound.time),
+        "certified": [_finite(bound.lower), _finite(bound.upper)],
+        "gap": bound.gap,
+        "floors": [{"delta": delta, "pulls": _finite(bound.floor(delta))} for delta in deltas],
+        "allocation": dict(zip(problem.labels.arms, bound.allocation.tolist(), strict=True)),
+        "binding": [alternative.words for alternative in bound.alternatives],
+    }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return value if np.isfinite(value) else None
+
+
+def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: int = 8) -> None:
+    """The floor above the table, then who should be pulled how often, and against what."""
+    _show_pareto_line(problem)
+    if not np.isfinite(bound.time):
+        console.print("T* is infinite: two arms tie exactly, so no number of pulls separates them.")
+    elif bound.time == 0:
+        console.print("T* = 0: with a single arm there is nothing to find out.")
+    else:
+        console.print(f"T* = [bold]{bound.time:,.3f}[/] pulls  (certified gap {bound.gap:.1e})")
+    floors = Table("delta", "floor T* kl(delta, 1-delta)", box=None, header_style="bold")
+    for delta in deltas:
+        floors.add_row(f"{delta:g}", f"{bound.floor(delta):,.0f} pulls")
+    console.print(floors)
+    if not np.isfinite(bound.time) or bound.time == 0:
+        return
+    order = np.argsort(-bound.allocation, kind="stable")
+    shares = Table("arm", "", "share of pulls", "Pareto", *problem.labels.objectives, box=None, header_style="bold")
+    shares.columns[2].justify = "right"
+    for k in order[:limit]:
+        numbers = (f"{value:.4g}" for value in problem.means[k])
+        star = "yes" if k in problem.pareto_set else ""
+        shares.add_row(str(k), problem.labels.arms[k], f"{bound.allocation[k]:.4f}", star, *numbers)
+    console.print("\n[bold]Optimal allocation[/]")
+    console.print(shares)
+    rest = problem.n_arms - limit
+    if rest > 0:
+        console.print(f"  and {rest} more arms with {bound.allocation[order[limit:]].sum():.4f} together")
+    console.print("\n[bold]Binding alternatives[/] (equally hard to rule out)")
+    for alternative in bound.alternatives[:3]:
+        console.print(f"  - {alternative.words}")
+    if len(bound.alternatives) > 3:
+        console.print(f"  and {len(bound.alternatives) - 3} more (--format json lists all)")
+
+
+def show_pareto(problem: Problem, cones: list[Cone]) -> None:
+    """One column of marks for each cone; only arms in some Pareto set."""
+    masks = [cone.pareto_mask(problem.benefits) for cone in cones]
+    signs = [f"{o} ({'min' if o in problem.labels.minimise else 'max'})" for o in problem.labels.objectives]
+    table = Table("arm", "", *signs, *(repr(cone) for cone in cones), box=None, header_style="bold")
+    for k in np.any(masks, axis=0).nonzero()[0]:
+        numbers = (f"{value:.5g}" for value in problem.means[k])
+        table.add_row(str(k), problem.labels.arms[k], *numbers, *("yes" if mask[k] else "" for mask in masks))
+    console.print(table)
+    for cone, mask in zip(cones, masks, strict=True):
+        console.print(f"{cone!r}: {int(mask.sum())} of {problem.n_arms} arms are Pareto optimal")
+
+
+def show_instances() -> None:
+    """The catalogue."""
+    table = Table("instance", "what", "source", box=None, header_style="bold")
+    for entry in INSTANCES.values():
+        table.add_row(entry.usage, entry.about, entry.cite)
+    console.print(table)
+
+
+def _show_pareto_line(problem: Problem) -> None:
+    names = [f"{k} {name}" for k, name in zip(problem.pareto_set, problem.pareto_names, strict=True)]
+    shown = "; ".join(names[:12]) + (f"; and {len(names) - 12} more" if len(names) > 12 else "")
+    console.print(f"{problem.n_arms} arms, {problem.n_objectives} objectives, {problem.family!r}, {problem.cone!r}")
+    console.print(f"Pareto set ({len(names)}): [bold]{shown}[/]")

@@ -1,0 +1,96 @@
+"""From the words of a command line to a Problem."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from prepex.cone import Cone, Worth, one
+from prepex.family import Gaussian
+from prepex.instances import INSTANCES, load, read_table
+from prepex.problem import Problem
+
+CONE_HELP = (
+    "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1 or tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "
+    "several separated by ;)"
+)
+
+
+def parse_numbers(name: str, text: str) -> tuple[float, ...]:
+    """'1, 2.5' as numbers."""
+    try:
+        return tuple(float(entry) for entry in text.split(","))
+    except ValueError:
+        raise ValueError(f"{name} must be numbers separated by commas, got {text!r}") from None
+
+
+def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
+    """A cone in the grammar of CONE_HELP."""
+    kind, _, argument = text.partition(":")
+    makers: dict[str, Callable[[], Cone]] = {
+        "orthant": lambda: Cone.orthant(len(objectives)),
+        "angle": lambda: Cone.angle(parse_numbers("cone angle", argument)[0]),
+        "facets": lambda: Cone.from_facets(_parse_rows("cone facets", argument)),
+        "rays": lambda: Cone.from_rays(_parse_rows("cone rays", argument)),
+        "tradeoffs": lambda: Cone.tradeoffs(tuple(objectives), *(_parse_worth(p) for p in argument.split(";"))),
+    }
+    if kind not in makers:
+        raise ValueError(f"cone must be {CONE_HELP}, got {text!r}")
+    return makers[kind]()
+
+
+def read_problem(
+    source: str,
+    *,
+    cone: str | None = None,
+    variance: str | None = None,
+    objectives: Sequence[str] = (),
+    minimise: Sequence[str] = (),
+) -> Problem:
+    """An instance by name, or the means in a CSV file with the given noise (pareto sets need none)."""
+    if _is_file(source):
+        table = read_table(source, objectives=tuple(objectives) or None)
+        order = parse_cone(cone, table.objectives) if cone else Cone.orthant(len(table.objectives))
+        numbers = parse_numbers("variance", variance) if variance else (1.0,)
+        family = Gaussian(variance=numbers[0] if len(numbers) == 1 else numbers)
+        return Problem(
+            table.means,
+            family=family,
+            cone=order,
+            arms=table.arms,
+            objectives=table.objectives,
+            minimise=minimise,
+        )
+    if variance or objectives or minimise:
+        raise ValueError(f"variance, objective and minimise are for a CSV file of your own, got instance {source!r}")
+    problem = load(source)
+    return load(source, parse_cone(cone, problem.labels.objectives)) if cone else problem
+
+
+def needs_variance(source: str, variance: str | None) -> None:
+    """A bound on a user's file is meaningless without the noise: no silent guess."""
+    if _is_file(source) and variance is None:
+        raise ValueError("variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2")
+
+
+def _is_file(source: str) -> bool:
+    if source.partition(":")[0] in INSTANCES:
+        return False
+    looks_like_one = Path(source).suffix != "" or "/" in source or Path(source).exists()
+    return looks_like_one
+
+
+def _parse_rows(name: str, text: str) -> list[tuple[float, ...]]:
+    rows = [parse_numbers(name, row) for row in text.split(";")]
+    if len({len(row) for row in rows}) != 1:
+        raise ValueError(f"{name} must be rows of equal length, got {text!r}")
+    return rows
+
+
+def _parse_worth(text: str) -> Worth:
+    """'A=0.5..2 B': one A is worth 0.5 to 2 B; either rate may be left out."""
+    unit, equals, rest = text.partition("=")
+    rates, _, of = rest.strip().partition(" ")
+    low, dots, high = rates.partition("..")
+    if not (equals and dots and of.strip() and (low or high)):
+        raise ValueError(f"a trade-off must read A=0.5..2 B, got {text!r}")
+    numbers = [parse_numbers("rate", rate)[0] if rate else None for rate in (low, high)]
+    return one(unit.strip()).is_worth(at_least=numbers[0], at_most=numbers[1], of=of.strip())

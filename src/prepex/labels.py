@@ -1,0 +1,46 @@
+"""Names and signs: the border between the user's objectives and the inside, where everything is maximised."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from prepex import _checks
+from prepex._checks import Floats
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names of arms and objectives, and which objectives the user minimises."""
+
+    arms: tuple[str, ...]
+    objectives: tuple[str, ...]
+    minimise: tuple[str, ...] = ()
+
+    @classmethod
+    def make(
+        cls,
+        n_arms: int,
+        n_objectives: int,
+        arms: Iterable[str] | None = None,
+        objectives: Iterable[str] | None = None,
+        minimise: Iterable[str | int] = (),
+    ) -> "Labels":
+        """Checked labels, with defaults.
+
+        >>> Labels.make(2, 2, objectives=("gain", "cost"), minimise=("cost",)).signs
+        array([ 1., -1.])
+        """
+        known = _checks.names("objectives", objectives, n_objectives, "objective")
+        given = (minimise,) if isinstance(minimise, str) else tuple(minimise)
+        chosen = {_checks.member("minimise", entry, known) for entry in given}
+        return cls(
+            _checks.names("arms", arms, n_arms, "arm"),
+            known,
+            tuple(name for index, name in enumerate(known) if index in chosen),
+        )
+
+    @property
+    def signs(self) -> Floats:
+        """+1 for a maximised objective, -1 for a minimised one: benefit = sign * value, and back."""
+        return np.array([-1.0 if name in self.minimise else 1.0 for name in self.objectives])

@@ -1,0 +1,78 @@
+"""Pictures. Needs matplotlib: `pip install "prepex[plot]"`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prepex import _checks
+from prepex.cone import Cone
+from prepex.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
+STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
+
+
+def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str | Path | None = None) -> "Figure":
+    """The arms of a two-objective problem, and its Pareto sets under one or more cones. Saved if `path` is given.
+
+    >>> from prepex.instances import snw
+    >>> figure = fronts(snw(), [Cone.angle(90), Cone.angle(120)])
+    >>> [text.get_text() for text in figure.legends[0].get_texts()]
+    ['206 arms', 'Pareto set, angle(90): 26', 'Pareto set, angle(120): 14']
+    """
+    _checks.instance("problem", problem, Problem)
+    if problem.n_objectives != 2:
+        raise ValueError(f"problem must have 2 objectives to be drawn, got {problem.n_objectives}")
+    figure_class = _figure_class()
+    chosen = [problem.cone] if cones is None else list(cones)
+    figure = figure_class(figsize=(7.2, 5.0), layout="constrained")
+    axes = figure.add_subplot()
+    means = problem.means
+    axes.scatter(*means.T, s=14, color="0.72", linewidths=0, label=f"{problem.n_arms} arms", zorder=1)
+    for index, cone in enumerate(chosen):
+        colour, marker, size = STYLES[index % len(STYLES)]
+        front = means[cone.pareto_mask(problem.benefits)]
+        front = front[np.argsort(front[:, 0])]
+        label = f"Pareto set, {cone.name or f'cone {index + 1}'}: {len(front)}"
+        axes.plot(*front.T, color=colour, linewidth=1.0, alpha=0.6, zorder=2 + index)
+        first = index == 0
+        axes.scatter(
+            *front.T,
+            s=size,
+            marker=marker,
+            facecolors="none" if first else colour,
+            edgecolors=colour,
+            linewidths=1.4 if first else 0.0,
+            label=label,
+            zorder=3 + index,
+        )
+    for name, set_label in zip(problem.labels.objectives, (axes.set_xlabel, axes.set_ylabel), strict=True):
+        set_label(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    figure.legend(loc="outside upper center", ncols=len(chosen) + 1, frameon=False)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def save(figure: "Figure", path: str | Path) -> None:
+    """Write the figure; the ending of `path` gives the format (png, svg, pdf)."""
+    try:
+        figure.savefig(path, dpi=160)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"path must be a writable png, svg or pdf file, got {str(path)!r}: {error}") from None
+
+
+def _figure_class() -> Any:
+    # The Figure class without pyplot: no global state, no display, safe in a server.
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError('plots need matplotlib: pip install "prepex[plot]"') from None
+    return Figure

@@ -1,0 +1,84 @@
+"""The simulated truth: means, family and cone, with the user's names and signs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from prepex import _checks
+from prepex._checks import Floats
+from prepex.cone import Cone
+from prepex.family import Gaussian
+from prepex.labels import Labels
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Problem:
+    """K arms whose mean outcomes are known: what a simulation pulls from and a lower bound is computed for.
+
+    `means` (K, L) and the covariance are in the user's units; objectives named in `minimise` are costs. The cone
+    orders benefits: every objective counted so that more is better.
+
+    >>> problem = Problem(
+    ...     [[3.0, 1.0], [1.0, 0.2], [0.5, 2.0]],
+    ...     family=Gaussian(variance=1.0), cone=Cone.orthant(2),
+    ...     arms=("fast", "cheap", "bad"), objectives=("speed", "cost"), minimise=("cost",),
+    ... )
+    >>> problem.pareto_set, problem.pareto_names
+    ((0, 1), ('fast', 'cheap'))
+    """
+
+    means: Floats
+    family: Gaussian
+    cone: Cone
+    labels: Labels
+
+    def __init__(
+        self,
+        means: ArrayLike,
+        *,
+        family: Gaussian,
+        cone: Cone,
+        arms: Iterable[str] | None = None,
+        objectives: Iterable[str] | None = None,
+        minimise: Iterable[str | int] = (),
+    ) -> None:
+        _checks.instance("cone", cone, Cone)
+        _checks.instance("family", family, Gaussian)
+        checked = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", cone.n_objectives))
+        family.covariances(*checked.shape)
+        for name, value in (
+            ("means", checked),
+            ("family", family),
+            ("cone", cone),
+            ("labels", Labels.make(*checked.shape, arms=arms, objectives=objectives, minimise=minimise)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def n_arms(self) -> int:
+        """K."""
+        return int(self.means.shape[0])
+
+    @property
+    def n_objectives(self) -> int:
+        """L."""
+        return int(self.means.shape[1])
+
+    @property
+    def benefits(self) -> Floats:
+        """The means with every objective counted so that more is better."""
+        return self.means * self.labels.signs
+
+    @property
+    def pareto_set(self) -> tuple[int, ...]:
+        """The arms no other arm dominates."""
+        return tuple(int(k) for k in self.cone.pareto_mask(self.benefits).nonzero()[0])
+
+    @property
+    def pareto_names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self.labels.arms[k] for k in self.pareto_set)
+
+    def __repr__(self) -> str:
+        return f"Problem({self.n_arms} arms, {self.n_objectives} objectives, {self.family!r}, {self.cone!r})"

@@ -1,0 +1,129 @@
+"""Slow, obvious definitions: the judges of the fast code. Nothing here imports prepex."""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.optimize import linprog, minimize, nnls
+
+
+def dominates(facets, better, worse):
+    """`better` dominates `worse`: W (better - worse) >= 0 and not equal."""
+    difference = facets @ better - facets @ worse
+    return bool(np.all(difference >= 0) and np.any(difference > 0))
+
+
+def pareto_set(facets, means):
+    """The arms that no other arm dominates."""
+    n_arms = len(means)
+    return tuple(
+        i for i in range(n_arms) if not any(dominates(facets, means[j], means[i]) for j in range(n_arms) if j != i)
+    )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A convex set of alternatives and its closest point."""
+
+    kind: str
+    arm: int
+    hub: int
+    value: float
+    means: np.ndarray
+    gradient: np.ndarray
+
+
+def closest_point(facets, covariances, means, counts, hub, constraints):
+    """min sum_k N_k d(M_k, M'_k) s.t. w_f . (M'_hub - M'_a) >= 0 for (a, f) in constraints.
+
+    As least distance programming (Lawson & Hanson, ch. 23): whiten the moved arms, then min |x|^2 s.t. G x >= h
+    is one non-negative least squares problem.
+    """
+    arms = sorted({hub} | {a for a, _ in constraints})
+    n_objectives = means.shape[1]
+    # x_k = (cov_k / N_k)^(-1/2) (M'_k - M_k), so that the cost is |x|^2 / 2.
+    roots = {k: np.linalg.cholesky(covariances[k] / counts[k]) for k in arms}
+    rows, right = [], []
+    for a, f in constraints:
+        row = np.zeros((len(arms), n_objectives))
+        row[arms.index(hub)] += roots[hub].T @ facets[f]
+        row[arms.index(a)] -= roots[a].T @ facets[f]
+        scale = np.linalg.norm(row)
+        rows.append(row.ravel() / scale)
+        right.append(facets[f] @ (means[a] - means[hub]) / scale)
+    G, h = np.array(rows), np.array(right)
+    x = np.zeros(G.shape[1])
+    size = np.max(h)
+    if size > 0:  # otherwise the instance itself meets every constraint
+        multipliers, _ = nnls(np.vstack([G.T, h / size]), np.append(np.zeros(G.shape[1]), 1.0), maxiter=10_000)
+        active = multipliers > 1e-13 * multipliers.max()
+        # Polish on the active set: the pseudo-inverse forgives dependent rows.
+        x = np.linalg.pinv(G[active]) @ h[active]
+    moved = means.astype(float).copy()
+    gradient = np.zeros(len(means))
+    for position, k in enumerate(arms):
+        part = x.reshape(len(arms), n_objectives)[position]
+        moved[k] = means[k] + roots[k] @ part
+        gradient[k] = 0.5 * part @ part / counts[k]
+    return 0.5 * x @ x, moved, gradient
+
+
+def pieces(facets, covariances, means, counts):
+    """Every convex piece of Alt(M), by enumeration over all facet choices."""
+    pareto = pareto_set(facets, means)
+    n_facets = len(facets)
+    found = []
+    for i, j in product(pareto, pareto):
+        if i != j:
+            constraints = [(i, f) for f in range(n_facets)]
+            found.append(Piece("remove", i, j, *closest_point(facets, covariances, means, counts, j, constraints)))
+    for j in set(range(len(means))) - set(pareto):
+        for choice in product(range(n_facets), repeat=len(pareto)):
+            constraints = list(zip(pareto, choice, strict=True))
+            found.append(Piece("add", j, j, *closest_point(facets, covariances, means, counts, j, constraints)))
+    return found
+
+
+def evidence(facets, covariances, means, counts):
+    """The cheapest piece, or None for a single arm."""
+    found = pieces(facets, covariances, means, counts)
+    return min(found, key=lambda piece: piece.value) if found else None
+
+
+def characteristic_time(facets, covariances, means):
+    """T* on a small instance: max_w F(w) as a smooth program over all pieces, by SLSQP from several starts."""
+    n_arms = len(means)
+
+    def cuts(weights):
+        found = pieces(facets, covariances, means, np.maximum(weights, 1e-9))
+        return np.array([p.value for p in found]), np.array([p.gradient for p in found])
+
+    scale = max(cuts(np.full(n_arms, 1.0 / n_arms))[0].min(), 1e-12)
+    best = 0.0
+    for start in range(3):
+        first = np.random.default_rng(start).dirichlet(np.full(n_arms, 5.0))
+        solution = minimize(
+            lambda x: -x[-1],
+            np.append(first, 0.0),
+            jac=lambda x: np.append(np.zeros(n_arms), -1.0),
+            bounds=[(1e-9, 1.0)] * n_arms + [(0.0, None)],
+            constraints=[
+                {"type": "eq", "fun": lambda x: x[:-1].sum() - 1.0},
+                {
+                    "type": "ineq",
+                    "fun": lambda x: cuts(x[:-1])[0] / scale - x[-1],
+                    "jac": lambda x: np.hstack([cuts(x[:-1])[1] / scale, -np.ones((len(cuts(x[:-1])[0]), 1))]),
+                },
+            ],
+            method="SLSQP",
+            options={"maxiter": 500, "ftol": 1e-13},
+        )
+        weights = np.maximum(solution.x[:-1], 1e-9)
+        best = max(best, cuts(weights / weights.sum())[0].min())
+    return 1.0 / best
+
+
+def in_cone_of(rays, point):
+    """Is `point` a non-negative combination of `rays`? By linear programming."""
+    answer = linprog(np.zeros(len(rays)), A_eq=np.asarray(rays).T, b_eq=point, bounds=(0, None), method="highs")
+    return answer.status == 0
