@@ -53,8 +53,12 @@ class Alternative:
     def words(self) -> str:
         """The alternative as a sentence.
 
-        >>> evidence([[1.0], [0.0]], [1, 3], family=Gaussian(variance=1), cone=Cone.orthant(1)).alternative.words
-        'arm 1 would become Pareto optimal if arm 0 had objective 0 at 0.25 instead of 1 and arm 1 had objective 0 at 0.25 instead of 0'
+        >>> found = evidence(
+        ...     [[1.0], [0.0]], [1, 3], family=Gaussian(variance=1), cone=Cone.orthant(1),
+        ...     arms=("a", "b"), objectives=("x",),
+        ... )
+        >>> found.alternative.words
+        'b would become Pareto optimal if a had x at 0.25 instead of 1 and b had x at 0.25 instead of 0'
         """
         name = self.labels.arms[self.arm]
         change = (
@@ -133,6 +137,7 @@ class Solver:
 
     @property
     def pareto_set(self) -> tuple[int, ...]:
+        """P of the means."""
         return tuple(int(k) for k in self.ledger.inst.mask.nonzero()[0])
 
     def best(self) -> Alternative | None:
@@ -148,7 +153,7 @@ class Solver:
         capacity, spare = 64, 256
         while True:
             pieces = make_pieces(capacity, max(self._scores.shape))
-            count = kernels.collect(self.ledger, slack, pieces)
+            count = int(kernels.collect(self.ledger, slack, pieces))
             if 0 <= count <= capacity:
                 return pieces.whole[:count], pieces.real[:count]
             if count < 0:
@@ -221,7 +226,7 @@ def evidence(
     _checks.instance("family", family, Gaussian)
     M = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", cone.n_objectives))
     N = _checks.positive("counts", _checks.real_array("counts", counts, ("n_arms", M.shape[0])))
-    labels = Labels.make(*M.shape, arms=arms, objectives=objectives, minimise=minimise)
+    labels = Labels.make(M.shape, arms, objectives, minimise)
     return found_by(solver(M, N, family, cone, labels))
 
 

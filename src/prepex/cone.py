@@ -206,7 +206,9 @@ class Cone:
         try:
             cone = cls.from_rays(np.array(rows))
         except ValueError:
-            raise ValueError("trade-offs must leave room for some rates, got bounds that contradict each other") from None
+            raise ValueError(
+                "trade-offs must leave room for some rates, got bounds that contradict each other"
+            ) from None
         return cls(cone.facets, f"tradeoffs({', '.join(known)})")
 
     def contains(self, points: ArrayLike) -> Any:

@@ -33,18 +33,9 @@ class Gaussian:
         if (self.variance is None) == (self.covariance is None):
             raise ValueError("Gaussian needs exactly one of variance= and covariance=, got both or neither")
         if self.variance is not None:
-            if np.ndim(self.variance) == 0:
-                given = np.float64(_checks.number("variance", self.variance, low=0.0))
-            else:
-                given = _checks.positive("variance", _checks.real_array("variance", self.variance, ("n_objectives", None)))
-            object.__setattr__(self, "variance", given)
+            object.__setattr__(self, "variance", _checked_variance(self.variance))
         else:
-            shape = np.shape(self.covariance)
-            size = shape[-1] if shape else None
-            square = (("n_objectives", size), ("n_objectives", size))
-            layout = (("n_arms", None), *square) if len(shape) == 3 else square
-            given = _checks.covariance("covariance", _checks.real_array("covariance", self.covariance, *layout))
-            object.__setattr__(self, "covariance", given)
+            object.__setattr__(self, "covariance", _checked_covariance(self.covariance))
 
     def __repr__(self) -> str:
         if self.covariance is not None:
@@ -58,7 +49,7 @@ class Gaussian:
         (1, 2, 2)
         """
         if self.covariance is None:
-            variance = np.asarray(self.variance, dtype=np.float64)
+            variance: Floats = np.asarray(self.variance, dtype=np.float64)
             if variance.ndim == 1 and variance.size != n_objectives:
                 raise ValueError(f"variance must have shape ({n_objectives} = n_objectives,), got {variance.shape}")
             return np.diag(np.broadcast_to(variance, n_objectives)).astype(np.float64)[None]
@@ -77,6 +68,21 @@ class Gaussian:
         """
         mean = _checks.real_array("mean", mean, ("n_objectives", None))
         other = _checks.real_array("other", other, ("n_objectives", mean.size))
-        stack = self.covariances(1 if np.ndim(self.covariance) != 3 else len(np.asarray(self.covariance)), mean.size)
+        shape = np.shape(np.asarray(self.covariance)) if self.covariance is not None else ()
+        stack = self.covariances(shape[0] if len(shape) == 3 else 1, mean.size)
         covariance = stack[arm if len(stack) > 1 else 0]
         return float(0.5 * (mean - other) @ np.linalg.solve(covariance, mean - other))
+
+
+def _checked_variance(variance: ArrayLike) -> Floats | float:
+    if np.ndim(variance) == 0:
+        return _checks.number("variance", variance, low=0.0)
+    return _checks.positive("variance", _checks.real_array("variance", variance, ("n_objectives", None)))
+
+
+def _checked_covariance(covariance: ArrayLike | None) -> Floats:
+    shape = np.shape(np.asarray(covariance))
+    size = shape[-1] if shape else None
+    square = (("n_objectives", size), ("n_objectives", size))
+    layout = (("n_arms", None), *square) if len(shape) == 3 else square
+    return _checks.covariance("covariance", _checks.real_array("covariance", covariance, *layout))

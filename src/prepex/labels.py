@@ -20,17 +20,17 @@ class Labels:
     @classmethod
     def make(
         cls,
-        n_arms: int,
-        n_objectives: int,
+        shape: tuple[int, ...],
         arms: Iterable[str] | None = None,
         objectives: Iterable[str] | None = None,
         minimise: Iterable[str | int] = (),
     ) -> "Labels":
-        """Checked labels, with defaults.
+        """Checked labels for means of this shape, with defaults.
 
-        >>> Labels.make(2, 2, objectives=("gain", "cost"), minimise=("cost",)).signs
+        >>> Labels.make((2, 2), objectives=("gain", "cost"), minimise=("cost",)).signs
         array([ 1., -1.])
         """
+        n_arms, n_objectives = shape
         known = _checks.names("objectives", objectives, n_objectives, "objective")
         given = (minimise,) if isinstance(minimise, str) else tuple(minimise)
         chosen = {_checks.member("minimise", entry, known) for entry in given}

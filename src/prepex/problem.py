@@ -51,7 +51,7 @@ class Problem:
             ("means", checked),
             ("family", family),
             ("cone", cone),
-            ("labels", Labels.make(*checked.shape, arms=arms, objectives=objectives, minimise=minimise)),
+            ("labels", Labels.make(checked.shape, arms, objectives, minimise)),
         ):
             object.__setattr__(self, name, value)
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.instance import Bools, Floats, Instance, Ints, law
+from prepex._kernels.instance import Bools, Floats, Instance, Int, Ints, law
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.star import ARM, FACET, GAP, HUB, RATE, SHIFT, Y, Desk, Star, keep_star, settle
+from prepex._kernels.star import ARM, FACET, GAP, HUB, RATE, SHIFT, Desk, Star, Y, keep_star, settle
 
 START, CURSOR = 0, 1
 # An option is three numbers on a stack.
@@ -77,7 +77,7 @@ def make_pieces(capacity: int, width: int) -> Pieces:
 
 
 @part
-def record(pieces: Pieces, count: int, hub: int, changed: int, value: float, leaf: Star, n: int) -> int:
+def record(pieces: Pieces, count: Int, hub: Int, changed: Int, value: float, leaf: Star, n: Int) -> Int:
     """Append the star unless it is there already; past the capacity only count. Returns the new count."""
     link, whole, real = leaf.link, pieces.whole, pieces.real
     known = False
@@ -103,7 +103,7 @@ def record(pieces: Pieces, count: int, hub: int, changed: int, value: float, lea
 
 
 @part
-def hardest_arm(inst: Instance, j: int, s: Search) -> tuple[int, float]:
+def hardest_arm(inst: Instance, j: Int, s: Search) -> tuple[Int, float]:
     """Of the arms that still dominate the hub, the place in P of the one dearest to escape, and its least cost.
 
     (-1, 0) at a leaf.
@@ -129,7 +129,7 @@ def hardest_arm(inst: Instance, j: int, s: Search) -> tuple[int, float]:
 
 
 @part
-def offer(inst: Instance, j: int, p: int, v: float, best: float, s: Search, d: int) -> float:
+def offer(inst: Instance, j: Int, p: Int, v: float, best: float, s: Search, d: Int) -> float:
     """Put the facets of the p-th Pareto arm among level d's options; returns the least bound of those too dear.
 
     -1 if the stack is full.
@@ -160,7 +160,7 @@ def offer(inst: Instance, j: int, p: int, v: float, best: float, s: Search, d: i
 
 
 @part
-def take(inst: Instance, j: int, a: int, f: int, s: Search, d: int) -> float:
+def take(inst: Instance, j: Int, a: Int, f: Int, s: Search, d: Int) -> float:
     """The child of the node at level d: its star and the constraint (a, f). Returns its value."""
     link, real, vec, gram, S = s.star.link, s.star.real, s.desk.vec, inst.gram, inst.S
     for c in range(d):
@@ -176,7 +176,7 @@ def take(inst: Instance, j: int, a: int, f: int, s: Search, d: int) -> float:
 
 
 @part
-def clear(s: Search, d: int) -> None:
+def clear(s: Search, d: Int) -> None:
     """Leave no mark of the levels 0 to d: no arm taken, no facet forbidden."""
     for e in range(d + 1):
         for at in range(s.level[START, e], s.level[START, e + 1], OPTION):
@@ -186,7 +186,7 @@ def clear(s: Search, d: int) -> None:
 
 
 @kernel
-def search(inst: Instance, j: int, limit: float, s: Search, pieces: Pieces, count: int) -> tuple[float, int]:
+def search(inst: Instance, j: Int, limit: float, s: Search, pieces: Pieces, count: Int) -> tuple[float, Int]:
     """Depth-first over the facet choices of Add(j), pruned at `limit`; collecting iff `pieces` has room.
 
     Minimising: (value, constraints in s.leaf), or (a lower bound >= limit, -1).
@@ -195,7 +195,8 @@ def search(inst: Instance, j: int, limit: float, s: Search, pieces: Pieces, coun
     S, front, nP, m = inst.S, inst.front, inst.size[0], inst.S.shape[1]
     option, level, taken, vec = s.option, s.level, s.taken, s.desk.vec
     collecting = pieces.real.shape[0] > 0
-    best, found, lowest = limit, np.int64(-1), np.inf
+    best, lowest = limit, np.inf
+    found: Int = np.int64(-1)
     for f in range(m):
         vec[HUB, f] = S[j, f]
     level[START, 0] = 0

@@ -23,6 +23,7 @@ from prepex._kernels.jit import kernel, part
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Int = int | np.int64
 
 
 class Instance(NamedTuple):
@@ -39,13 +40,13 @@ class Instance(NamedTuple):
 
 
 @part
-def law(gram: Floats, k: int) -> int:
+def law(gram: Floats, k: Int) -> Int:
     """The row of gram (or of a covariance) that belongs to arm k."""
     return k if gram.shape[0] > 1 else 0
 
 
 @part
-def compare(S: Floats, i: int, j: int) -> int:
+def compare(S: Floats, i: Int, j: Int) -> Int:
     """+1 if i dominates j, -1 if j dominates i, 0 if neither (equal arms: 0)."""
     above, below = 0, 0
     for f in range(S.shape[1]):
@@ -59,7 +60,7 @@ def compare(S: Floats, i: int, j: int) -> int:
 
 
 @kernel
-def find_front(S: Floats, mask: Bools, front: Ints) -> int:
+def find_front(S: Floats, mask: Bools, front: Ints) -> Int:
     """Pareto filter: each arm meets only the arms not dominated so far. Returns |P|."""
     K = S.shape[0]
     n = 0

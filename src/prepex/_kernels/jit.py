@@ -13,14 +13,17 @@ from numba import njit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# 1/0 is infinity ("no alternative"); no interpreter lock; `_nrt`: no reference counting.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+
 
 def kernel(function: F) -> F:
-    """Compiled on first use, kept on disk, free of the interpreter lock; 1/0 is infinity ("no alternative")."""
-    compiled: F = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
+    """Compiled on first use and kept on disk."""
+    compiled: F = njit(cache=True, **_OPTIONS)(function)
     return compiled
 
 
 def part(function: F) -> F:
     """A helper that becomes part of the kernel that calls it."""
-    compiled: F = njit(inline="always", nogil=True, error_model="numpy", _nrt=False)(function)
+    compiled: F = njit(inline="always", **_OPTIONS)(function)
     return compiled

@@ -27,14 +27,14 @@ from typing import NamedTuple
 import numpy as np
 
 from prepex._kernels.branch import Pieces, Search, make_pieces, make_search, record, search
-from prepex._kernels.instance import Floats, Instance, Ints, find_front, law
+from prepex._kernels.instance import Floats, Instance, Int, Ints, find_front, law
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.star import (
     ARM,
     FACET,
     HUB,
-    Y,
     Star,
+    Y,
     add_gradient,
     keep_star,
     pair_bound,
@@ -96,7 +96,7 @@ def open_ledger(gram: Floats, scores: Floats, weights: Floats, spare: int = 256)
 
 
 @kernel
-def move(ledger: Ledger, W: Floats, prec: Floats, a: int, mean: Floats, shift: Floats, weight: float) -> None:
+def move(ledger: Ledger, W: Floats, prec: Floats, a: Int, mean: Floats, shift: Floats, weight: float) -> None:
     """Arm a has moved by `shift` to `mean` and its weight has grown to `weight`. Cheap: `refresh` does the work."""
     inst = ledger.inst
     gram, N, S, V = inst.gram, inst.N, inst.S, inst.V
@@ -129,7 +129,7 @@ def refresh(ledger: Ledger) -> float:
     Solve the arm that attained Z, look at those not seen since P changed, then solve arms in the order of their
     bounds until no bound is below Z.
     """
-    inst, key, seen, real, whole = ledger.inst, ledger.key, ledger.seen, ledger.real, ledger.whole
+    key, seen, real, whole = ledger.key, ledger.seen, ledger.real, ledger.whole
     K = key.size
     whole[ROUND] += 1
     if whole[STALE] == 1:
@@ -179,10 +179,10 @@ def front_changed(ledger: Ledger) -> bool:
 
 
 @part
-def solve_arm(ledger: Ledger, k: int, limit: float) -> None:
+def solve_arm(ledger: Ledger, k: Int, limit: float) -> None:
     """The cheapest change of arm k's status: exact below `limit`, else a bound. The cheapest so far becomes Z."""
     inst, s, best, gradient, whole = ledger.inst, ledger.search, ledger.best, ledger.gradient, ledger.whole
-    hub = np.int64(k)
+    hub: Int = np.int64(k)
     if inst.mask[k]:
         v, n, hub = cheapest_remove(inst, k, limit, s, ledger.rival[k])
         ledger.rival[k] = hub
@@ -200,10 +200,11 @@ def solve_arm(ledger: Ledger, k: int, limit: float) -> None:
 
 
 @part
-def cheapest_remove(inst: Instance, i: int, limit: float, s: Search, rival: int) -> tuple[float, int, int]:
+def cheapest_remove(inst: Instance, i: Int, limit: float, s: Search, rival: Int) -> tuple[float, Int, Int]:
     """Cheapest Remove(i, j) over j in P, last time's rival first: (value, constraints, j), or (bound, -1, rival)."""
     S, V, front = inst.S, inst.V, inst.front
-    best, lowest, n, hub = limit, np.inf, np.int64(-1), np.int64(-1)
+    best, lowest, hub = limit, np.inf, np.int64(-1)
+    n: Int = np.int64(-1)
     for p in range(-1, inst.size[0]):
         j = front[p] if p >= 0 else rival
         if j < 0 or j == i or (p >= 0 and j == rival):
@@ -221,7 +222,7 @@ def cheapest_remove(inst: Instance, i: int, limit: float, s: Search, rival: int)
 
 
 @part
-def cost_at(inst: Instance, j: int, load: Floats, vec: Floats) -> float:
+def cost_at(inst: Instance, j: Int, load: Floats, vec: Floats) -> float:
     """Cost of Add(j) if `load` pushes the hub and every arm of P then pays its cheapest facet: an upper bound."""
     S, V, front, N, gram = inst.S, inst.V, inst.front, inst.N[j], inst.gram[law(inst.gram, j)]
     m = S.shape[1]
@@ -243,7 +244,7 @@ def cost_at(inst: Instance, j: int, load: Floats, vec: Floats) -> float:
 
 
 @part
-def cheapest_add(inst: Instance, j: int, limit: float, s: Search, none: Pieces, load: Floats) -> tuple[float, int]:
+def cheapest_add(inst: Instance, j: Int, limit: float, s: Search, none: Pieces, load: Floats) -> tuple[float, Int]:
     """Cheapest Add(j), searched below what last time's leaf costs now: (value, constraints), or (bound, -1)."""
     ceiling = limit
     if limit > 0.0 and not np.isnan(load[0]):
@@ -257,7 +258,7 @@ def cheapest_add(inst: Instance, j: int, limit: float, s: Search, none: Pieces, 
 
 
 @kernel
-def collect(ledger: Ledger, slack: float, pieces: Pieces) -> int:
+def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
     """Every closest point of an alternative with value at most Z + slack, after `refresh`.
 
     Returns how many there are, which may be more than `pieces` has room for; -1 if the stack was too small.
@@ -265,7 +266,7 @@ def collect(ledger: Ledger, slack: float, pieces: Pieces) -> int:
     inst, s, key = ledger.inst, ledger.search, ledger.key
     limit = np.nextafter(ledger.real[VALUE] + slack, np.inf)
     reach = np.sqrt(2.0 * limit) + ledger.real[DRIFT]
-    count = np.int64(0)
+    count: Int = np.int64(0)
     for k in range(key.size):
         if key[k] > reach:
             continue

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Instance, Ints, law
+from prepex._kernels.instance import Floats, Instance, Int, Ints, law
 from prepex._kernels.jit import kernel, part
 
 ARM, FACET = 0, 1
@@ -50,7 +50,7 @@ class Desk(NamedTuple):
 
 
 @kernel
-def solve_active(A: Floats, x: Floats, n: int) -> bool:
+def solve_active(A: Floats, x: Floats, n: Int) -> bool:
     """Solve A x = x in place for the leading n x n block (lower triangle given); False if singular."""
     for p in range(n):
         for q in range(p + 1):
@@ -76,7 +76,7 @@ def solve_active(A: Floats, x: Floats, n: int) -> bool:
 
 
 @kernel
-def retreat(real: Floats, n: int, enter: int) -> int:
+def retreat(real: Floats, n: Int, enter: Int) -> Int:
     """Lawson-Hanson step from Y towards TRIAL, stopping where a multiplier reaches zero.
 
     Returns that constraint, or -1 when the whole step stays positive.
@@ -100,7 +100,7 @@ def retreat(real: Floats, n: int, enter: int) -> int:
 
 
 @part
-def pool(star: Star, n: int, enter: int, gram: Floats, N: float, desk: Desk) -> None:
+def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> None:
     """SHIFT of a hub held by its active constraints, those on one facet acting as one:
 
     (gram / N + diag(1 / STIFF)) q = sum(RATE GAP) / STIFF on the facets in use,  SHIFT = gram q / N.
@@ -138,7 +138,7 @@ def pool(star: Star, n: int, enter: int, gram: Floats, N: float, desk: Desk) -> 
 
 
 @kernel
-def settle(star: Star, n: int, gram: Floats, N: float, desk: Desk) -> float:
+def settle(star: Star, n: Int, gram: Floats, N: float, desk: Desk) -> float:
     """Closest point of a star with one constraint an arm; writes Y and SHIFT, returns v.
 
     The first n - 1 multipliers must be the optimum without the last constraint: the parent's solution.
@@ -172,7 +172,7 @@ def settle(star: Star, n: int, gram: Floats, N: float, desk: Desk) -> float:
 
 
 @part
-def pair_system(star: Star, enter: int, desk: Desk) -> bool:
+def pair_system(star: Star, enter: Int, desk: Desk) -> bool:
     """Q TRIAL = GAP on the active facets of a pair; False if Q is singular there."""
     real, A, Q, vec = star.real, desk.system, desk.quad, desk.vec
     m = Q.shape[0]
@@ -206,7 +206,7 @@ def solve_pair(star: Star, desk: Desk) -> None:
         while True:
             if not pair_system(star, enter, desk):
                 # Dependent facets (m > L): of those to start from, drop all; one that enters is met already.
-                stalled, restarted = enter >= 0 or restarted, True
+                stalled, restarted = bool(enter >= 0) or restarted, True
                 for c in range(m):
                     if enter < 0:
                         real[c, Y] = 0.0
@@ -230,7 +230,7 @@ def solve_pair(star: Star, desk: Desk) -> None:
 
 
 @kernel
-def remove_pair(inst: Instance, i: int, j: int, star: Star, desk: Desk) -> float:
+def remove_pair(inst: Instance, i: Int, j: Int, star: Star, desk: Desk) -> float:
     """Closest point of Remove(i, j): hub j, a constraint on arm i for every facet. Writes the star, returns v."""
     gram, N, S, V = inst.gram, inst.N, inst.S, inst.V
     link, real, Q = star.link, star.real, desk.quad
@@ -253,7 +253,7 @@ def remove_pair(inst: Instance, i: int, j: int, star: Star, desk: Desk) -> float
 
 
 @part
-def pair_bound(S: Floats, V: Floats, i: int, j: int) -> float:
+def pair_bound(S: Floats, V: Floats, i: Int, j: Int) -> float:
     """A lower bound of Remove(i, j): its dearest single facet. Zero iff j already dominates or equals i."""
     bound = 0.0
     for f in range(S.shape[1]):
@@ -264,7 +264,7 @@ def pair_bound(S: Floats, V: Floats, i: int, j: int) -> float:
 
 
 @part
-def keep_star(star: Star, n: int, leaf: Star) -> int:
+def keep_star(star: Star, n: Int, leaf: Star) -> Int:
     """Copy the constraints that hold the star (Y > 0) into leaf; returns how many."""
     kept = 0
     for c in range(n):
@@ -277,7 +277,7 @@ def keep_star(star: Star, n: int, leaf: Star) -> int:
 
 
 @part
-def add_gradient(inst: Instance, hub: int, star: Star, n: int, out: Floats) -> None:
+def add_gradient(inst: Instance, hub: Int, star: Star, n: Int, out: Floats) -> None:
     """Add dv/dN_k = d(M_k, M'_k) of the star's arms to `out`, which is zero there.
 
     d(M_k, M'_k) = q' gram_k q / (2 N_k^2), q the multipliers that push arm k.

@@ -68,7 +68,9 @@ def read_problem(
 def needs_variance(source: str, variance: str | None) -> None:
     """A bound on a user's file is meaningless without the noise: no silent guess."""
     if _is_file(source) and variance is None:
-        raise ValueError("variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2")
+        raise ValueError(
+            "variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2"
+        )
 
 
 def _is_file(source: str) -> bool:

@@ -1,8 +1,8 @@
 """The benchmark problems of the literature, each with its citation.
 
-    covboost     20 vaccine boosters, 3 immune responses (Munro et al., 2021)
-    correlated   5 arms, 2 correlated objectives (Kone et al., 2024)
-    snw          206 sorting networks, area against throughput (Zuluaga et al., 2012)
+covboost     20 vaccine boosters, 3 immune responses (Munro et al., 2021)
+correlated   5 arms, 2 correlated objectives (Kone et al., 2024)
+snw          206 sorting networks, area against throughput (Zuluaga et al., 2012)
 """
 
 from prepex.instances.catalogue import INSTANCES, Entry, load
