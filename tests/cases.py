@@ -24,7 +24,7 @@ class Case:
         return np.broadcast_to(self.covariance, (n_arms, n_objectives, n_objectives))
 
 
-def random_facets(rng, kind, n_objectives):
+def random_facets(rng, kind, n_objectives, extra=None):
     eye = np.eye(n_objectives)
     if kind == "orthant" or n_objectives == 1:
         rows = eye
@@ -33,14 +33,14 @@ def random_facets(rng, kind, n_objectives):
     elif kind == "obtuse":  # facet normals lean together: a wide cone
         rows = eye + rng.uniform(0.05, 0.5, (n_objectives, n_objectives)) * (1 - eye)
     else:  # normals around the diagonal, in general position: none redundant for long
-        n_facets = n_objectives + (0 if n_objectives == 2 else int(rng.integers(1, 3)))
+        n_facets = n_objectives + (0 if n_objectives == 2 else extra or int(rng.integers(1, 3)))
         axis = np.ones(n_objectives) / np.sqrt(n_objectives)
         around = rng.normal(size=(n_facets, n_objectives))
         around -= np.outer(around @ axis, axis)
         around /= np.linalg.norm(around, axis=1, keepdims=True)
         rows = axis + rng.uniform(0.5, 0.9) * around
-        if np.linalg.matrix_rank(rows) < n_objectives:
-            return random_facets(rng, kind, n_objectives)
+        if np.linalg.matrix_rank(rows, tol=1e-2) < n_objectives:
+            return random_facets(rng, kind, n_objectives, extra)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
@@ -55,7 +55,7 @@ def random_covariance(rng, kind, n_arms, n_objectives):
 def random_case(rng, *, cone, noise, n_pareto, n_objectives, n_dominated):
     """An instance with exactly `n_pareto` Pareto arms."""
     while True:
-        facets = random_facets(rng, cone, n_objectives)
+        facets = random_facets(rng, cone, n_objectives, 1 if n_pareto > 4 else None)
         axis = facets.sum(axis=0) / np.linalg.norm(facets.sum(axis=0))
         flat = rng.normal(size=(n_pareto, n_objectives))
         flat -= np.outer(flat @ axis, axis)
@@ -77,7 +77,7 @@ def sweep(per_cell, seed):
             for n_pareto in range(1, 7):
                 for index in range(per_cell):
                     n_objectives = 2 if n_pareto > 4 or index % 2 else 3
-                    if cone == "many" and n_pareto <= 4:
+                    if cone == "many":
                         n_objectives = 3
                     yield random_case(
                         rng,

@@ -11,7 +11,13 @@ from prepex._kernels.ledger import open_ledger
 
 
 def solve(case, **changes):
-    given = {"means": case.means, "counts": case.counts, "covariance": case.covariance, "facets": case.facets, **changes}
+    given = {
+        "means": case.means,
+        "counts": case.counts,
+        "covariance": case.covariance,
+        "facets": case.facets,
+        **changes,
+    }
     cone = Cone(given["facets"])
     return evidence(given["means"], given["counts"], family=Gaussian(covariance=given["covariance"]), cone=cone)
 
@@ -35,7 +41,8 @@ def test_value_gradient_and_alternative_equal_the_enumeration():
             piece
             for piece in pieces
             if piece.value <= least * (1 + 1e-8)
-            and (piece.kind, piece.arm, piece.hub) == (found.alternative.kind, found.alternative.arm, found.alternative.hub)
+            and (piece.kind, piece.arm, piece.hub)
+            == (found.alternative.kind, found.alternative.arm, found.alternative.hub)
             and relative(found.gradient, piece.gradient) < 1e-8
             and relative(moved, piece.means) < 1e-8
         ]
@@ -53,7 +60,8 @@ def test_pieces_are_all_closest_points_within_the_slack():
         distinct = []
         for piece in sorted(pieces, key=lambda piece: piece.value):
             known = any(
-                (p.arm, p.hub) == (piece.arm, piece.hub) and np.abs(p.means - piece.means).max() < 1e-6 for p in distinct
+                (p.arm, p.hub) == (piece.arm, piece.hub) and np.abs(p.means - piece.means).max() < 1e-6
+                for p in distinct
             )
             if piece.value <= least + slack and not known:
                 distinct.append(piece)
@@ -90,9 +98,7 @@ def test_scaling_an_objective_with_its_covariance_and_cone_changes_nothing(some_
         scale = np.diag([3.0, 0.2, 7.0][: case.means.shape[1]])
         facets = case.facets @ np.linalg.inv(scale)
         facets /= np.linalg.norm(facets, axis=1, keepdims=True)
-        scaled = solve(
-            case, means=case.means @ scale, covariance=scale @ case.covariance @ scale, facets=facets
-        )
+        scaled = solve(case, means=case.means @ scale, covariance=scale @ case.covariance @ scale, facets=facets)
         assert scaled.value == pytest.approx(solve(case).value, rel=1e-9)
         assert relative(scaled.gradient, solve(case).gradient) < 1e-9
 

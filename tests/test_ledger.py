@@ -64,7 +64,9 @@ def test_weights_may_grow_without_a_move():
 
 
 def test_ties_made_and_broken():
-    case = random_case(np.random.default_rng(8), cone="orthant", noise="diagonal", n_pareto=2, n_objectives=2, n_dominated=1)
+    case = random_case(
+        np.random.default_rng(8), cone="orthant", noise="diagonal", n_pareto=2, n_objectives=2, n_dominated=1
+    )
     means, counts = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]]), np.ones(3)
     prec = np.linalg.inv(case.covariance)[None]
     ledger = open_ledger(case, means, counts)
@@ -88,7 +90,9 @@ def test_a_deep_tree_does_not_need_saved_multipliers():
     means, counts = np.vstack([sphere, np.zeros(4)]), np.ones(41)
     plain = kernels.open_ledger(np.eye(4)[None], means, counts)
     shallow = plain._replace(search=make_search(41, 4)._replace(saved=np.zeros((2, 2))))
-    assert kernels.refresh(shallow) == pytest.approx(kernels.refresh(kernels.open_ledger(np.eye(4)[None], means, counts)), rel=1e-12)
+    assert kernels.refresh(shallow) == pytest.approx(
+        kernels.refresh(kernels.open_ledger(np.eye(4)[None], means, counts)), rel=1e-12
+    )
 
 
 def test_collecting_says_when_it_runs_out_of_room():

@@ -1,0 +1,119 @@
+"""The command line as a user types it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from prepex.cli import app
+
+runner = CliRunner()
+
+
+def run(*words, code=0):
+    result = runner.invoke(app, list(words))
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result
+
+
+def test_bound_covboost():
+    shown = run("bound", "covboost").output
+    for words in ("8 m1273 (BNT/BNT)", "18 m1273 (ChAd/ChAd)", "2,103.751", "3,698", "9,474", "0.3777"):
+        assert words in shown
+
+
+def test_bound_as_json():
+    document = json.loads(run("bound", "covboost", "--delta", "0.1", "--delta", "0.01", "--format", "json").stdout)
+    assert document["pareto_set"] == [8, 18]
+    assert document["characteristic_time"] == pytest.approx(2103.751, rel=1e-5)
+    assert [round(floor["pulls"]) for floor in document["floors"]] == [3698, 9474]
+    assert document["gap"] <= 1e-6
+    assert sum(document["allocation"].values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("cone", "size"),
+    [
+        ("angle:90", 26),
+        ("angle:120", 14),
+        ("orthant", 26),
+        ("facets:1,0;0,1", 26),
+        ("rays:1,0;0,1", 26),
+        ("tradeoffs:throughput=0..1e9 area", 26),
+    ],
+)
+def test_pareto_under_cones(cone, size):
+    document = json.loads(run("pareto", "snw", "--cone", cone, "--format", "json").stdout)
+    assert len(document[0]["pareto_set"]) == size
+
+
+def test_pareto_table_and_plot(tmp_path):
+    picture = tmp_path / "fronts.png"
+    result = run("pareto", "snw", "--cone", "angle:90", "--cone", "angle:120", "--plot", str(picture))
+    assert "26 of 206" in result.output and "14 of 206" in result.output
+    assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
+
+
+def test_instances():
+    assert "covboost" in run("instances").output
+    assert {e["name"] for e in json.loads(run("instances", "--format", "json").stdout)} == {
+        "covboost",
+        "correlated",
+        "snw",
+    }
+
+
+def test_own_file(tmp_path):
+    path = tmp_path / "designs.csv"
+    path.write_text("design,speed,cost\n[A],3.0,1.0\nB,1.0,0.2\nC,0.5,2.0\n")
+    shown = run("pareto", str(path), "--minimise", "cost").output
+    assert "[A]" in shown and "2 of 3 arms" in shown
+    document = json.loads(
+        run("bound", str(path), "--minimise", "cost", "--variance", "0.5,1", "--format", "json").stdout
+    )
+    assert document["pareto_names"] == ["[A]", "B"] and document["minimise"] == ["cost"]
+    assert "[A]" in run("bound", str(path), "--minimise", "cost", "--variance", "1").output
+    single = json.loads(run("bound", str(path), "--objective", "speed", "--variance", "1", "--format", "json").stdout)
+    assert single["pareto_set"] == [0]
+
+
+def test_ties_and_single_arms_are_told(tmp_path):
+    path = tmp_path / "tie.csv"
+    path.write_text("x,y\n1,2\n1,2\n")
+    assert "tie exactly" in run("bound", str(path), "--variance", "1").output
+    assert (
+        json.loads(run("bound", str(path), "--variance", "1", "--format", "json").stdout)["characteristic_time"] is None
+    )
+    path.write_text("x,y\n1,2\n")
+    assert "single arm" in run("bound", str(path), "--variance", "1").output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("bound", "covid"), "instance must be one of covboost"),
+        (("bound", "covboost", "--delta", "2"), "delta must be in (0, 1), got 2.0"),
+        (("bound", "covboost", "--cone", "angle:120"), "means must have shape"),
+        (("bound", "covboost", "--cone", "wide"), "cone must be orthant"),
+        (("bound", "covboost", "--cone", "facets:1,0;1"), "rows of equal length"),
+        (("bound", "covboost", "--cone", "facets:a,b"), "numbers separated by commas, got 'a,b'"),
+        (("bound", "covboost", "--cone", "angle:"), "cone angle must be numbers"),
+        (("pareto", "snw", "--cone", "tradeoffs:area"), "must read A=0.5..2 B, got 'area'"),
+        (("pareto", "snw", "--cone", "tradeoffs:area=1..2 weight"), "of must be one of 'area', 'throughput'"),
+        (("bound", "covboost", "--variance", "1"), "are for a CSV file of your own"),
+        (("bound", "nothing.csv", "--variance", "1"), "file must exist, got 'nothing.csv'"),
+        (("bound", "nothing.csv"), "variance must be given for a CSV file"),
+        (("pareto", "covboost", "--plot", "x.png"), "must have 2 objectives to be drawn, got 3"),
+        (("pareto", "snw", "--plot", "no/such/folder/x.png"), "path must be a writable png"),
+        (("bound", "covboost", "--tol", "0"), "tol must be in"),
+    ],
+)
+def test_bad_input_is_one_clear_line(words, message):
+    result = run(*words, code=2)
+    assert message in result.stderr and "Traceback" not in result.output
+
+
+def test_version_and_help():
+    assert run("--version").output.startswith("prepex ")
+    for words in ((), ("bound",), ("pareto",), ("instances",)):
+        assert "Usage" in run(*words, "--help").output

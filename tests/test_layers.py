@@ -1,0 +1,59 @@
+"""The house: imports go only downward, and importing prepex stays light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(__file__).parent.parent / "src" / "prepex"
+# From the ground up: a module may import only from lines above its own.
+LAYERS = (
+    ("_kernels",),
+    ("_checks",),
+    ("cone", "family", "labels"),
+    ("problem",),
+    ("alternatives",),
+    ("bound", "instances", "plot"),
+    ("cli",),
+    ("__main__",),
+)
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def room(path):
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imported(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("prepex"):
+            inside = node.module.split(".")[1:]
+            yield from [inside[0]] if inside else [alias.name for alias in node.names]
+
+
+def test_imports_go_only_downward():
+    for path in SOURCE.rglob("*.py"):
+        if path == SOURCE / "__init__.py":
+            continue
+        here = room(path)
+        for other in imported(path):
+            if other != here and other != "__version__":
+                assert LEVEL[other] < LEVEL[here], f"{path.name} imports prepex.{other}"
+
+
+def test_import_is_light():
+    script = (
+        "import sys, prepex; print([m for m in ('numba', 'scipy', 'matplotlib', 'rich', 'typer') if m in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True).stdout
+    assert shown.strip() == "[]"
+
+
+def test_every_public_name_loads():
+    import prepex
+
+    for name in prepex.__all__:
+        assert getattr(prepex, name) is not None
+    assert set(prepex.__all__) <= set(dir(prepex))
+    assert callable(prepex.evidence)
