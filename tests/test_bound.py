@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-import reference
-from cases import random_case
 from prepex import Cone, Gaussian, Problem, characteristic_time, evidence
 from prepex.bound import binary_kl
 from prepex.instances import correlated, covboost
+
+import reference
+from cases import random_case
 
 
 def test_covboost():
@@ -45,7 +46,7 @@ def test_small_instances_against_slsqp(seed, cone, noise):
 def test_the_bounds_are_certified():
     rng = np.random.default_rng(5)
     for seed in range(6):
-        case, problem = random_problem(10 + seed, ("orthant", "many", "obtuse")[seed % 3], "correlated")
+        _, problem = random_problem(10 + seed, ("orthant", "many", "obtuse")[seed % 3], "correlated")
         bound = characteristic_time(problem, 1e-5)
         assert bound.lower <= bound.time <= bound.upper and bound.gap <= 1e-5
         assert bound.allocation.sum() == pytest.approx(1.0) and bound.allocation.min() > 0

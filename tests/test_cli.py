@@ -65,14 +65,14 @@ def test_instances():
 
 def test_own_file(tmp_path):
     path = tmp_path / "designs.csv"
-    path.write_text("design,speed,cost\n[A],3.0,1.0\nB,1.0,0.2\nC,0.5,2.0\n")
+    path.write_text("design,speed,cost\n[red],3.0,1.0\nB,1.0,0.2\nC,0.5,2.0\n")
     shown = run("pareto", str(path), "--minimise", "cost").output
-    assert "[A]" in shown and "2 of 3 arms" in shown
+    assert "[red]" in shown and "2 of 3 arms" in shown
     document = json.loads(
         run("bound", str(path), "--minimise", "cost", "--variance", "0.5,1", "--format", "json").stdout
     )
-    assert document["pareto_names"] == ["[A]", "B"] and document["minimise"] == ["cost"]
-    assert "[A]" in run("bound", str(path), "--minimise", "cost", "--variance", "1").output
+    assert document["pareto_names"] == ["[red]", "B"] and document["minimise"] == ["cost"]
+    assert "[red]" in run("bound", str(path), "--minimise", "cost", "--variance", "1").output
     single = json.loads(run("bound", str(path), "--objective", "speed", "--variance", "1", "--format", "json").stdout)
     assert single["pareto_set"] == [0]
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from prepex import Cone, one
+
 import reference
 from cases import CONES, random_facets
-from prepex import Cone, one
 
 
 def same_rows(a, b):

@@ -1,13 +1,16 @@
 """The fast evidence against the slow definition, on every kind of instance, and its symmetries."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-import reference
-from cases import sweep
 from prepex import Cone, Gaussian, evidence
 from prepex._kernels.branch import search
 from prepex._kernels.ledger import open_ledger
+
+import reference
+from cases import sweep
 
 
 def solve(case, **changes):
@@ -68,7 +71,7 @@ def test_pieces_are_all_closest_points_within_the_slack():
         found = solve(case).pieces(slack)
         assert [piece.value for piece in found] == pytest.approx([piece.value for piece in distinct], rel=1e-7)
         assert {(p.kind, p.arm, p.hub) for p in found} == {(p.kind, p.arm, p.hub) for p in distinct}
-        assert all(a.value <= b.value for a, b in zip(found, found[1:], strict=False))
+        assert all(a.value <= b.value for a, b in pairwise(found))
 
 
 @pytest.fixture(scope="module")

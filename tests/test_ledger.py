@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from cases import CONES, NOISES, random_case
 from prepex._kernels import ledger as kernels
 from prepex._kernels.branch import make_pieces, make_search
+
+from cases import CONES, NOISES, random_case
 
 
 def open_ledger(case, means, counts):

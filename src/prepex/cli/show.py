@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from prepex.bound import Bound
@@ -59,7 +60,7 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: in
     elif bound.time == 0:
         console.print("T* = 0: with a single arm there is nothing to find out.")
     else:
-        console.print(f"T* = [bold]{bound.time:,.3f}[/] pulls  (certified gap {bound.gap:.1e})")
+        console.print(f"T* = [bold]{bound.time:,.7g}[/] pulls  (certified gap {bound.gap:.1e})")
     floors = Table("delta", "floor T* kl(delta, 1-delta)", box=None, header_style="bold")
     for delta in deltas:
         floors.add_row(f"{delta:g}", f"{bound.floor(delta):,.0f} pulls")
@@ -67,12 +68,12 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: in
     if not np.isfinite(bound.time) or bound.time == 0:
         return
     order = np.argsort(-bound.allocation, kind="stable")
-    shares = Table("arm", "", "share of pulls", "Pareto", *problem.labels.objectives, box=None, header_style="bold")
+    shares = Table("arm", "", "share", "Pareto", *map(escape, problem.labels.objectives), box=None, header_style="bold")
     shares.columns[2].justify = "right"
     for k in order[:limit]:
         numbers = (f"{value:.4g}" for value in problem.means[k])
         star = "yes" if k in problem.pareto_set else ""
-        shares.add_row(str(k), problem.labels.arms[k], f"{bound.allocation[k]:.4f}", star, *numbers)
+        shares.add_row(str(k), escape(problem.labels.arms[k]), f"{bound.allocation[k]:.4f}", star, *numbers)
     console.print("\n[bold]Optimal allocation[/]")
     console.print(shares)
     rest = problem.n_arms - limit
@@ -80,7 +81,7 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: in
         console.print(f"  and {rest} more arms with {bound.allocation[order[limit:]].sum():.4f} together")
     console.print("\n[bold]Binding alternatives[/] (equally hard to rule out)")
     for alternative in bound.alternatives[:3]:
-        console.print(f"  - {alternative.words}")
+        console.print(f"  - {escape(alternative.words)}")
     if len(bound.alternatives) > 3:
         console.print(f"  and {len(bound.alternatives) - 3} more (--format json lists all)")
 
@@ -88,14 +89,14 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: in
 def show_pareto(problem: Problem, cones: list[Cone]) -> None:
     """One column of marks for each cone; only arms in some Pareto set."""
     masks = [cone.pareto_mask(problem.benefits) for cone in cones]
-    signs = [f"{o} ({'min' if o in problem.labels.minimise else 'max'})" for o in problem.labels.objectives]
-    table = Table("arm", "", *signs, *(repr(cone) for cone in cones), box=None, header_style="bold")
+    signs = [f"{escape(o)} ({'min' if o in problem.labels.minimise else 'max'})" for o in problem.labels.objectives]
+    table = Table("arm", "", *signs, *(escape(repr(cone)) for cone in cones), box=None, header_style="bold")
     for k in np.any(masks, axis=0).nonzero()[0]:
         numbers = (f"{value:.5g}" for value in problem.means[k])
-        table.add_row(str(k), problem.labels.arms[k], *numbers, *("yes" if mask[k] else "" for mask in masks))
+        table.add_row(str(k), escape(problem.labels.arms[k]), *numbers, *("yes" if mask[k] else "" for mask in masks))
     console.print(table)
     for cone, mask in zip(cones, masks, strict=True):
-        console.print(f"{cone!r}: {int(mask.sum())} of {problem.n_arms} arms are Pareto optimal")
+        console.print(f"{escape(repr(cone))}: {int(mask.sum())} of {problem.n_arms} arms are Pareto optimal")
 
 
 def show_instances() -> None:
@@ -107,7 +108,8 @@ def show_instances() -> None:
 
 
 def _show_pareto_line(problem: Problem) -> None:
-    names = [f"{k} {name}" for k, name in zip(problem.pareto_set, problem.pareto_names, strict=True)]
+    names = [f"{k} {escape(name)}" for k, name in zip(problem.pareto_set, problem.pareto_names, strict=True)]
     shown = "; ".join(names[:12]) + (f"; and {len(names) - 12} more" if len(names) > 12 else "")
-    console.print(f"{problem.n_arms} arms, {problem.n_objectives} objectives, {problem.family!r}, {problem.cone!r}")
+    setting = escape(f"{problem.family!r}, {problem.cone!r}")
+    console.print(f"{problem.n_arms} arms, {problem.n_objectives} objectives, {setting}")
     console.print(f"Pareto set ({len(names)}): [bold]{shown}[/]")
