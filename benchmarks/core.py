@@ -46,7 +46,7 @@ def ledger_rounds(rng, truth, deviation, means, ledger, facets, prec, arms, mean
             means[a, q] += shift[q]
             mean[q] = means[a, q]
         kernels.move(ledger, facets, prec, a, mean, shift, count)
-        total += kernels.refresh(ledger)
+        total += kernels.refresh(ledger, 0.0)
     return total
 
 
@@ -68,7 +68,7 @@ class Rounds:
         deviation, n_objectives = np.sqrt(self.variance), self.truth.shape[1]
         means = self.truth + deviation * rng.normal(size=self.truth.shape) / np.sqrt(self.start)[:, None]
         ledger = kernels.open_ledger(np.diag(self.variance)[None], means, self.start)
-        kernels.refresh(ledger)
+        kernels.refresh(ledger, 0.0)
         scratch = np.zeros(n_objectives), np.zeros(n_objectives)
         prec = np.diag(1.0 / self.variance)[None].copy()
         ledger_rounds(rng, self.truth, deviation, means, ledger, np.eye(n_objectives), prec, self.arms, *scratch)
@@ -87,7 +87,7 @@ def from_scratch(table):
     mask, front = np.zeros(200, dtype=bool), np.zeros(200, dtype=np.int64)
 
     def opened():
-        return kernels.refresh(kernels.open_ledger(gram, means, counts))
+        return kernels.refresh(kernels.open_ledger(gram, means, counts), 0.0)
 
     filter_kernel, ledger_kernel, filter_call, evidence_call = side_by_side(
         lambda: find_front(means, mask, front),

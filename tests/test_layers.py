@@ -13,7 +13,10 @@ LAYERS = (
     ("cone", "family", "labels"),
     ("problem",),
     ("alternatives",),
-    ("bound", "instances", "plot"),
+    ("bound", "instances", "sampling", "stopping"),
+    ("run", "document"),
+    ("experiment", "runs"),
+    ("simulation", "plot"),
     ("cli",),
     ("__main__",),
 )

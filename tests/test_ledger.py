@@ -26,7 +26,7 @@ def test_random_walk_equals_a_fresh_start_at_every_step(cone, noise):
         covariance = case.covariance.reshape(-1, 3, 3)
         prec, roots = np.linalg.inv(covariance), np.linalg.cholesky(covariance)
         ledger = open_ledger(case, means, counts)
-        kernels.refresh(ledger)
+        kernels.refresh(ledger, 0.0)
         for _ in range(150):
             before = ledger.inst.mask.copy()
             for _ in range(rng.integers(1, 3)):
@@ -37,9 +37,9 @@ def test_random_walk_equals_a_fresh_start_at_every_step(cone, noise):
                 shift = (reward - means[a]) / counts[a]
                 means[a] += shift
                 kernels.move(ledger, case.facets, prec, a, means[a], shift, counts[a])
-            value = kernels.refresh(ledger)
+            value = kernels.refresh(ledger, 0.0)
             fresh = open_ledger(case, means, counts)
-            assert value == pytest.approx(kernels.refresh(fresh), rel=1e-9, abs=1e-14)
+            assert value == pytest.approx(kernels.refresh(fresh, 0.0), rel=1e-9, abs=1e-14)
             assert np.array_equal(ledger.inst.mask, fresh.inst.mask)
             np.testing.assert_allclose(ledger.inst.S, fresh.inst.S, rtol=1e-12, atol=1e-14)
             if value > 0:
@@ -54,14 +54,14 @@ def test_weights_may_grow_without_a_move():
     case = random_case(rng, cone="many", noise="per_arm", n_pareto=3, n_objectives=3, n_dominated=3)
     weights = case.counts.copy()
     ledger = open_ledger(case, case.means, weights)
-    kernels.refresh(ledger)
+    kernels.refresh(ledger, 0.0)
     for _ in range(100):
         a = int(rng.integers(len(weights)))
         weights[a] += rng.exponential()
         prec = np.linalg.inv(case.covariance)
         kernels.move(ledger, case.facets, prec, a, case.means[a], np.zeros(3), weights[a])
         fresh = open_ledger(case, case.means, weights)
-        assert kernels.refresh(ledger) == pytest.approx(kernels.refresh(fresh), rel=1e-9)
+        assert kernels.refresh(ledger, 0.0) == pytest.approx(kernels.refresh(fresh, 0.0), rel=1e-9)
 
 
 def test_ties_made_and_broken():
@@ -71,15 +71,15 @@ def test_ties_made_and_broken():
     means, counts = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, -1.0]]), np.ones(3)
     prec = np.linalg.inv(case.covariance)[None]
     ledger = open_ledger(case, means, counts)
-    assert kernels.refresh(ledger) > 0
+    assert kernels.refresh(ledger, 0.0) > 0
     for target in ([0.0, 1.0], [1.0, 0.0], [0.5, 2.0], [1.0, 1.0], [-1.0, -1.0]):
         shift = np.array(target) - means[2]
         means[2] = target
         counts[2] += 1
         kernels.move(ledger, case.facets, prec, 2, means[2], shift, counts[2])
-        value = kernels.refresh(ledger)
+        value = kernels.refresh(ledger, 0.0)
         fresh = open_ledger(case, means, counts)
-        assert value == pytest.approx(kernels.refresh(fresh), abs=1e-15)
+        assert value == pytest.approx(kernels.refresh(fresh, 0.0), abs=1e-15)
         assert np.array_equal(ledger.inst.mask, fresh.inst.mask)
 
 
@@ -91,8 +91,8 @@ def test_a_deep_tree_does_not_need_saved_multipliers():
     means, counts = np.vstack([sphere, np.zeros(4)]), np.ones(41)
     plain = kernels.open_ledger(np.eye(4)[None], means, counts)
     shallow = plain._replace(search=make_search(41, 4)._replace(saved=np.zeros((2, 2))))
-    assert kernels.refresh(shallow) == pytest.approx(
-        kernels.refresh(kernels.open_ledger(np.eye(4)[None], means, counts)), rel=1e-12
+    assert kernels.refresh(shallow, 0.0) == pytest.approx(
+        kernels.refresh(kernels.open_ledger(np.eye(4)[None], means, counts), 0.0), rel=1e-12
     )
 
 
@@ -100,7 +100,7 @@ def test_collecting_says_when_it_runs_out_of_room():
     rng = np.random.default_rng(10)
     means, counts = rng.normal(size=(12, 3)), np.ones(12)
     ledger = kernels.open_ledger(np.eye(3)[None], means, counts)
-    kernels.refresh(ledger)
+    kernels.refresh(ledger, 0.0)
     count = kernels.collect(ledger, 3.0, make_pieces(2000, 13))
     assert count > 2
     assert kernels.collect(ledger, 3.0, make_pieces(2, 13)) >= 2

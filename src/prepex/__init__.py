@@ -5,6 +5,10 @@
     Problem               a simulated truth: means, family, cone, names
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
     characteristic_time   the floor of every correct algorithm                        -> Bound
+    Experiment            a live experiment: ask, tell, done, recommendation, why     -> Recommendation
+    simulate              many seeded runs of rules and thresholds                    -> Runs
+    sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform
+    stopping              thresholds: certified, heuristic, kaufmann_koolen
     instances             benchmark problems: covboost, correlated, snw
     plot                  pictures (needs the extra `prepex[plot]`)
 
@@ -21,13 +25,17 @@ _HOME = {
     "Bound": "bound",
     "Cone": "cone",
     "Evidence": "alternatives",
+    "Experiment": "experiment",
     "Gaussian": "family",
     "Problem": "problem",
+    "Recommendation": "experiment",
+    "Runs": "runs",
     "characteristic_time": "bound",
     "evidence": "alternatives",
     "one": "cone",
+    "simulate": "simulation",
 }
-_MODULES = ("instances", "plot")
+_MODULES = ("instances", "plot", "sampling", "stopping")
 
 __all__ = [*sorted(_HOME), *_MODULES]
 

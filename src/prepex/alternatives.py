@@ -128,7 +128,7 @@ class Solver:
     def _open(self, weights: Floats, spare: int = 256) -> None:
         self.weights = weights
         self.ledger = kernels.open_ledger(self._gram, self._scores, weights, spare)
-        self.value = float(kernels.refresh(self.ledger))
+        self.value = float(kernels.refresh(self.ledger, 0.0))
 
     def at(self, weights: Floats) -> "Solver":
         """The same means at other weights."""

@@ -9,6 +9,7 @@ import numpy as np
 from prepex import _checks
 from prepex.cone import Cone
 from prepex.problem import Problem
+from prepex.runs import Runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,6 +57,81 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
     figure.legend(loc="outside upper center", ncols=len(chosen) + 1, frameon=False)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
+    """Box plots of the stopping times, one panel a delta, with the floor and each error rate. Saved if `path` is given.
+
+    >>> from prepex import simulate
+    >>> from prepex.instances import correlated
+    >>> from prepex.sampling import Uniform
+    >>> figure = stopping_times(simulate(correlated(), sampling=Uniform(), n_runs=5))
+    >>> figure.axes[0].get_title()
+    'delta = 0.1'
+    """
+    _checks.instance("runs", runs, Runs)
+    summaries = runs.summary()
+    rows = list(runs.rows())
+    labels = list(dict.fromkeys((cell.rule, cell.threshold) for cell in summaries))
+    height = 1.2 + 0.5 * len(labels)
+    figure = _figure_class()(figsize=(4.2 * len(runs.deltas) + 2.2, height), layout="constrained")
+    panels = figure.subplots(1, len(runs.deltas), sharey=True, squeeze=False)[0]
+    for axes, delta in zip(panels, runs.deltas, strict=True):
+        for place, key in enumerate(labels):
+            cell = next(c for c in summaries if (c.rule, c.threshold, c.delta) == (*key, delta))
+            mine = [r for r in rows if (r["rule"], r["threshold"], r["delta"]) == (*key, delta)]
+            times = [row["stopping_time"] for row in mine]
+            axes.boxplot(times, positions=[place], vert=False, widths=0.6, showfliers=False, showmeans=True)
+            note = f"error {cell.error_rate:.1%}" + (f", {cell.n_censored} censored" if cell.n_censored else "")
+            axes.annotate(
+                note,
+                (1.0, place),
+                xycoords=("axes fraction", "data"),
+                xytext=(-3, 9),
+                textcoords="offset points",
+                ha="right",
+                fontsize=7.5,
+                color="0.35",
+            )
+        axes.axvline(runs.bound.floor(delta), color=STYLES[1][0], linewidth=1.2, label="floor T* kl(delta, 1-delta)")
+        axes.set_yticks(range(len(labels)), [f"{rule}\n({threshold})" for rule, threshold in labels])
+        axes.set_ylim(len(labels) - 0.4, -0.7)
+        axes.set_xlim(left=0)
+        axes.set_title(f"delta = {delta:g}")
+        axes.set_xlabel("pulls until the stop")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="x", alpha=0.25, linewidth=0.6)
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", frameon=False)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
+    """The share of runs whose answer was wrong at each moment, by rule. Saved if `path` is given.
+
+    >>> from prepex import simulate
+    >>> from prepex.instances import correlated
+    >>> from prepex.sampling import Uniform
+    >>> figure = error_curves(simulate(correlated(), sampling=Uniform(), n_runs=5, moments=(10, 100, 300)))
+    >>> figure.axes[0].get_ylabel()
+    'probability of a wrong Pareto set'
+    """
+    _checks.instance("runs", runs, Runs)
+    figure = _figure_class()(figsize=(7.2, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    for rule, (moments, wrong) in runs.error_curve().items():
+        axes.plot(moments, wrong, linewidth=1.4, label=rule)
+    axes.set_xlabel("pulls")
+    axes.set_ylabel("probability of a wrong Pareto set")
+    axes.set_ylim(0, 1)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    axes.legend(frameon=False)
     if path is not None:
         save(figure, path)
     return figure

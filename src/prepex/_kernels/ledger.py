@@ -19,7 +19,8 @@ Legend
     none      no room for pieces: a search given this minimises
     real      VALUE: Z; DRIFT
     whole     CHANGED: the arm whose status changes (-1: none), CENTRE: the star's hub, SIZE: its constraints,
-              STALE: it must be solved again, ROUND, UNSEEN: the first arm not looked at since P changed
+              STALE: it must be solved again, ROUND, UNSEEN: the first arm not looked at since P changed,
+              PAPER: only the alternatives of the FraPPE paper, for reproduction
 """
 
 from typing import NamedTuple
@@ -42,7 +43,7 @@ from prepex._kernels.star import (
 )
 
 VALUE, DRIFT = 0, 1
-CHANGED, CENTRE, SIZE, STALE, ROUND, UNSEEN = 0, 1, 2, 3, 4, 5
+CHANGED, CENTRE, SIZE, STALE, ROUND, UNSEEN, PAPER = 0, 1, 2, 3, 4, 5, 6
 
 # An arm is solved exactly up to this multiple of the incumbent: dearer ones are left alone for a while.
 STRETCH = 1.5
@@ -64,7 +65,7 @@ class Ledger(NamedTuple):
     whole: Ints
 
 
-def open_ledger(gram: Floats, scores: Floats, weights: Floats, spare: int = 256) -> Ledger:
+def open_ledger(gram: Floats, scores: Floats, weights: Floats, spare: int = 256, paper: bool = False) -> Ledger:
     """Fresh, C-contiguous arrays for the kernels; the caller's are not kept. Call `refresh` next."""
     K, m = scores.shape
     N = np.array(weights, dtype=np.float64)
@@ -91,7 +92,7 @@ def open_ledger(gram: Floats, scores: Floats, weights: Floats, spare: int = 256)
         best=Star(np.zeros((n, 2), dtype=np.int64), np.zeros((n, 4))),
         gradient=np.zeros(K),
         real=np.zeros(2),
-        whole=np.array([-1, 0, 0, 1, 0, 0]),
+        whole=np.array([-1, 0, 0, 1, 0, 0, int(paper)]),
     )
 
 
@@ -123,26 +124,28 @@ def move(ledger: Ledger, W: Floats, prec: Floats, a: Int, mean: Floats, shift: F
 
 
 @kernel
-def refresh(ledger: Ledger) -> float:
+def refresh(ledger: Ledger, slack: float) -> float:
     """Bring Z, its star and gradient, and P up to date after moves. Returns Z.
 
     Solve the arm that attained Z, look at those not seen since P changed, then solve arms in the order of their
-    bounds until no bound is below Z.
+    bounds until no bound is below Z + slack (which `collect` then need not look at).
     """
     key, seen, real, whole = ledger.key, ledger.seen, ledger.real, ledger.whole
     K = key.size
     whole[ROUND] += 1
     if whole[STALE] == 1:
         real[VALUE] = np.inf
-    while True:
+    if whole[PAPER] == 1:
+        refresh_paper(ledger)
+    while whole[PAPER] == 0:
         k, limit = whole[CHANGED], np.inf
         if whole[STALE] == 0 or k < 0:
             if whole[UNSEEN] < K:
                 k, limit = whole[UNSEEN], 0.0
                 whole[UNSEEN] += 1
             else:
-                k, limit = np.int64(-1), STRETCH * real[VALUE]
-                least = np.sqrt(2.0 * real[VALUE]) + real[DRIFT]
+                k, limit = np.int64(-1), STRETCH * (real[VALUE] + slack)
+                least = np.sqrt(2.0 * (real[VALUE] + slack)) + real[DRIFT]
                 for i in range(K):
                     if key[i] < least and seen[i] != whole[ROUND] and i != whole[CHANGED]:
                         least, k = key[i], np.int64(i)
@@ -154,6 +157,29 @@ def refresh(ledger: Ledger) -> float:
         elif real[VALUE] > 0.0 or not front_changed(ledger):
             break
     return float(real[VALUE])
+
+
+@part
+def refresh_paper(ledger: Ledger) -> None:
+    """The evidence of the paper's alternatives: Remove(i, j) for i in P and j outside, nothing else. No guarantee."""
+    inst, s, best, real, whole = ledger.inst, ledger.search, ledger.best, ledger.real, ledger.whole
+    K, m = inst.S.shape
+    inst.size[0] = find_front(inst.S, inst.mask, inst.front)
+    real[VALUE] = np.inf
+    whole[CHANGED], whole[STALE] = -1, 0
+    for k in range(K):
+        ledger.gradient[k] = 0.0
+    for p in range(inst.size[0]):
+        for j in range(K):
+            if not inst.mask[j] and pair_bound(inst.S, inst.V, inst.front[p], j) < real[VALUE]:
+                i = inst.front[p]
+                v = remove_pair(inst, i, j, s.star, s.desk)
+                if v < real[VALUE]:
+                    real[VALUE] = v
+                    n = keep_star(s.star, m, best)
+                    whole[CHANGED], whole[CENTRE], whole[SIZE] = i, j, n
+    if whole[CHANGED] >= 0:
+        add_gradient(inst, whole[CENTRE], best, whole[SIZE], ledger.gradient)
 
 
 @part
@@ -267,17 +293,17 @@ def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
     limit = np.nextafter(ledger.real[VALUE] + slack, np.inf)
     reach = np.sqrt(2.0 * limit) + ledger.real[DRIFT]
     count: Int = np.int64(0)
+    paper = ledger.whole[PAPER] == 1
     for k in range(key.size):
-        if key[k] > reach:
+        if key[k] > reach or (paper and not inst.mask[k]):
             continue
         if not inst.mask[k]:
             _, count = search(inst, k, limit, s, pieces, count)
             if count < 0:
                 break
             continue
-        for p in range(inst.size[0]):
-            j = inst.front[p]
-            if j != k and pair_bound(inst.S, inst.V, k, j) < limit:
+        for j in range(key.size):
+            if j != k and inst.mask[j] != paper and pair_bound(inst.S, inst.V, k, j) < limit:
                 v = remove_pair(inst, k, j, s.star, s.desk)
                 if v < limit:
                     count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.S.shape[1], s.leaf))

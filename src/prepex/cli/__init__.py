@@ -1,7 +1,7 @@
-"""The command line: `prepex bound`, `prepex pareto`, `prepex instances`."""
+"""The command line: `prepex run`, `prepex bound`, `prepex pareto`, `prepex instances`."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -117,6 +117,72 @@ def pareto(
 
 
 @app.command()
+def run(
+    source: Source,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="frappe, information, prets, tns, oracle or uniform; may be repeated."),
+    ] = None,
+    threshold: Annotated[
+        list[str] | None, typer.Option(help="certified, heuristic or kaufmann_koolen; may be repeated.")
+    ] = None,
+    delta: Annotated[list[float] | None, typer.Option(help="A risk; may be repeated. Default 0.1.")] = None,
+    runs: Annotated[int, typer.Option(help="Simulated runs of each rule.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same results, with any number of jobs.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
+    max_pulls: Annotated[int, typer.Option(help="A run that has not stopped by then is censored.")] = 1_000_000,
+    batch: Annotated[int, typer.Option(help="Pulls chosen before any of their rewards is seen.")] = 1,
+    alternatives: Annotated[
+        str, typer.Option(help="complete, or paper: the FraPPE paper's, for reproduction only, no guarantee.")
+    ] = "complete",
+    cone: ConeOption = None,
+    variance: Variance = None,
+    objective: Objective = None,
+    minimise: Minimise = None,
+    save: Annotated[Path | None, typer.Option(help="Write all runs to this csv, json or parquet file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the stopping times to this png, svg or pdf file.")] = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Simulate sampling rules and thresholds: stopping times, error rates, and the floor."""
+    from prepex.cli import show
+    from prepex.cli.source import make_rules, needs_variance, read_problem
+    from prepex.simulation import simulate
+
+    with _errors():
+        needs_variance(source, variance)
+        problem = read_problem(
+            source, cone=cone, variance=variance, objectives=objective or (), minimise=minimise or ()
+        )
+        rules = make_rules(rule or ["information", "frappe", "uniform"], alternatives)
+        thresholds = threshold or ["heuristic"]
+        with _progress(f"{runs} runs of {len(rules)} rules", quiet=format is Format.json) as (start, advance):
+            found = simulate(
+                problem,
+                sampling=rules,
+                threshold=thresholds,
+                deltas=delta or [0.1],
+                n_runs=runs,
+                seed=seed,
+                n_jobs=jobs,
+                max_pulls=max_pulls,
+                batch=batch,
+                progress=advance,
+                begin=start,
+            )
+        if save is not None:
+            found.save(save)
+        if format is Format.json:
+            show.show_json(show.runs_document(found))
+        else:
+            show.show_runs(found)
+        if plot is not None:
+            from prepex.plot import stopping_times
+
+            stopping_times(found, path=plot)
+            typer.echo(f"wrote {plot}", err=True)
+
+
+@app.command()
 def instances(format: FormatOption = Format.table) -> None:
     """The benchmark problems that come with prepex."""
     from prepex.cli import show
@@ -128,6 +194,21 @@ def instances(format: FormatOption = Format.table) -> None:
         )
     else:
         show.show_instances()
+
+
+@contextmanager
+def _progress(what: str, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
+    """A bar with the time left on a terminal, silence elsewhere: (set the total, advance)."""
+    if quiet or not sys.stderr.isatty():
+        yield (lambda total: None), (lambda finished: None)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield (lambda total: bar.update(task, total=total)), (lambda finished: bar.advance(task, finished))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """What the commands print: rich tables for people, JSON for scripts."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from prepex.bound import Bound
 from prepex.cone import Cone
 from prepex.instances import INSTANCES
 from prepex.problem import Problem
+from prepex.runs import Runs, Summary
 
 console = Console(highlight=False)
 
@@ -97,6 +99,60 @@ def show_pareto(problem: Problem, cones: list[Cone]) -> None:
     console.print(table)
     for cone, mask in zip(cones, masks, strict=True):
         console.print(f"{escape(repr(cone))}: {int(mask.sum())} of {problem.n_arms} arms are Pareto optimal")
+
+
+def runs_document(runs: Runs) -> dict[str, Any]:
+    """The summary of a simulation."""
+    return problem_document(runs.problem, runs.problem.cone) | {
+        "characteristic_time": _finite(runs.bound.time),
+        "floors": [{"delta": delta, "pulls": _finite(runs.bound.floor(delta))} for delta in runs.deltas],
+        "summary": [
+            {key: _finite(value) if isinstance(value, float) else value for key, value in asdict(cell).items()}
+            for cell in runs.summary()
+        ],
+    }
+
+
+def show_runs(runs: Runs) -> None:
+    """The floor above the table, and the error rate beside every mean."""
+    _show_pareto_line(runs.problem)
+    console.print(f"T* = {runs.bound.time:,.7g}; the floor of any correct algorithm is T* kl(delta, 1-delta)")
+    summaries = runs.summary()
+    for delta, threshold in dict.fromkeys((cell.delta, cell.threshold) for cell in summaries):
+        cells = [cell for cell in summaries if (cell.delta, cell.threshold) == (delta, threshold)]
+        console.print(
+            f"\n[bold]delta {delta:g}, threshold {threshold}[/], {cells[0].n_runs} runs; "
+            f"floor [bold]{runs.bound.floor(delta):,.0f}[/] pulls"
+        )
+        table = Table("rule", box=None, header_style="bold")
+        for name in ("mean pulls", "median", "errors", "99 % upper", "/ floor", "us/round"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for cell in cells:
+            table.add_row(*_run_row(cell))
+        console.print(table)
+    below = any(cell.below_floor for cell in summaries)
+    if below:
+        console.print("[red]*[/] below the floor: no correct algorithm can do this. Look at the errors.")
+    if any("no guarantee" in cell.rule for cell in summaries):
+        console.print("'paper alternatives' are for reproduction only: there is no guarantee.")
+    unproven = sorted({cell.threshold for cell in summaries} - {"certified", "kaufmann_koolen"})
+    if unproven:
+        console.print(f"No proof bounds the error of the threshold {', '.join(unproven)}.")
+
+
+def _run_row(cell: Summary) -> tuple[str, ...]:
+    finished = cell.n_runs - cell.n_censored
+    wrong = round(cell.error_rate * finished) if finished else 0
+    spread = "" if np.isnan(cell.standard_error) else f" ± {cell.standard_error:,.0f}"
+    return (
+        escape(cell.rule),
+        f"{cell.mean:,.0f}{spread}" + (" [red]*[/]" if cell.below_floor else ""),
+        f"{cell.median:,.0f}",
+        f"{wrong}/{finished}" + (f", {cell.n_censored} censored" if cell.n_censored else ""),
+        f"{cell.error_upper:.3f}",
+        f"{cell.ratio_to_floor:.2f}",
+        f"{cell.us_per_round:.1f}",
+    )
 
 
 def show_instances() -> None:

@@ -7,6 +7,7 @@ from prepex.cone import Cone, Worth, one
 from prepex.family import Gaussian
 from prepex.instances import INSTANCES, load, read_table
 from prepex.problem import Problem
+from prepex.sampling import RULES, Rule
 
 CONE_HELP = (
     "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1 or tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "
@@ -63,6 +64,14 @@ def read_problem(
         raise ValueError(f"variance, objective and minimise are for a CSV file of your own, got instance {source!r}")
     problem = load(source)
     return load(source, parse_cone(cone, problem.labels.objectives)) if cone else problem
+
+
+def make_rules(names: Sequence[str], alternatives: str) -> list[Rule]:
+    """Sampling rules by name; the alternatives matter to those that look at them."""
+    unknown = [name for name in names if name not in RULES]
+    if unknown:
+        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {unknown[0]!r}")
+    return [RULES[name](alternatives=alternatives) for name in names]  # type: ignore[arg-type]
 
 
 def needs_variance(source: str, variance: str | None) -> None:

@@ -1,0 +1,103 @@
+"""A simulated run: rewards from noise drawn in advance, and the first time each threshold is crossed.
+
+Legend
+    truth, roots   true means, and roots of the covariances (A, L, L): reward = truth + root z      (K, L)
+    noise          standard normal, one row a pull                                                  (n, L)
+    code           HEURISTIC, KAUFMANN_KOOLEN or CERTIFIED                                          (T,)
+    level          what the evidence must reach, but for what grows with the counts                 (T, D)
+    time, answer   first time it does (0: not yet), and the Pareto set then                         (T, D), (T, D, K)
+    moment, wrong  times at which the current set is compared with the true one, and the outcome    (G,)
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from prepex._kernels.course import MARGIN, PULLS, READY, SPENT, Course, observe_rule, propose_rule
+from prepex._kernels.instance import Bools, Floats, Int, Ints, law
+from prepex._kernels.jit import kernel, part
+from prepex._kernels.ledger import VALUE
+
+HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED = 0, 1, 2
+
+observe, propose = part(observe_rule), part(propose_rule)
+
+
+class Stops(NamedTuple):
+    """What is watched in a run."""
+
+    code: Ints
+    level: Floats
+    time: Ints
+    answer: Bools
+    moment: Ints
+    wrong: Bools
+    right: Bools
+
+
+@part
+def watch(course: Course, stops: Stops) -> bool:
+    """Note the thresholds crossed now; True when nothing is left to wait for."""
+    mask, t = course.near.inst.mask, course.whole[PULLS]
+    K = mask.size
+    done = True
+    for i in range(stops.code.size):
+        have = course.near.real[VALUE]
+        if stops.code[i] == CERTIFIED:
+            have = course.real[MARGIN]
+        elif stops.code[i] == HEURISTIC:
+            have -= np.log(1.0 + np.log(t))
+        else:
+            have -= 3.0 * course.M.shape[1] * course.real[SPENT]
+        for d in range(stops.level.shape[1]):
+            if stops.time[i, d] == 0:
+                if have >= stops.level[i, d]:
+                    stops.time[i, d] = t
+                    for k in range(K):
+                        stops.answer[i, d, k] = mask[k]
+                else:
+                    done = False
+    for g in range(stops.moment.size):
+        if stops.moment[g] == t:
+            for k in range(K):
+                stops.wrong[g] = stops.wrong[g] or mask[k] != stops.right[k]
+        done = done and stops.moment[g] <= t
+    return done
+
+
+@kernel
+def play(
+    course: Course, truth: Floats, roots: Floats, noise: Floats, stops: Stops, arms: Ints, pending: Ints, shift: Floats
+) -> tuple[bool, Int]:
+    """Pull until nothing is left to wait for or the noise is used up: (finished?, rows of noise used).
+
+    `arms` (B,) is room for a batch: B arms are proposed before any of their rewards is seen.
+    """
+    L = truth.shape[1]
+    used: Int = np.int64(0)
+    done = False
+    while not done and used + arms.size <= noise.shape[0]:
+        size = arms.size
+        if course.whole[READY] == 0:
+            # The first pulls of all arms are in: no new one, only everything that follows from them.
+            size, arms[0] = 1, -1
+        else:
+            for b in range(size):
+                arms[b] = propose(course, pending, np.int64(b))
+                pending[arms[b]] += 1
+        for b in range(size):
+            a = arms[b]
+            reward = noise[used]
+            if a >= 0:
+                own = law(roots, a)
+                # In place, from the last entry: a root is lower triangular.
+                for p in range(L - 1, -1, -1):
+                    value = truth[a, p]
+                    for q in range(p + 1):
+                        value += roots[own, p, q] * reward[q]
+                    reward[p] = value
+                pending[a] -= 1
+                used += 1
+            observe(course, a, reward, shift)
+            done = watch(course, stops) or done
+    return done, used

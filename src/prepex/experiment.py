@@ -1,0 +1,390 @@
+"""A live experiment: ask which option to try, tell what came, stop when it is decided.
+
+`tell` is the only door through which the state changes, so the log of what was told replays to the same state, and
+asking twice gives the same answer. It never sees a Problem: a live user has no true means.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from prepex import _checks, document
+from prepex._checks import Floats
+from prepex._kernels import course as kernels
+from prepex._kernels.course import Course
+from prepex._kernels.ledger import VALUE
+from prepex._kernels.margin import margin, settle_tests
+from prepex.alternatives import Evidence, found_by, solver
+from prepex.cone import Cone
+from prepex.family import Gaussian
+from prepex.labels import Labels
+from prepex.run import Setting
+from prepex.sampling import InformationDirected, Rule
+from prepex.stopping import UserThreshold, as_threshold
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The answer, and how far it can be trusted.
+
+    status      "certified": wrong with probability at most delta, proven; "heuristic": stopped by a threshold
+                without proof; "inconclusive": the budget ended first; "running": not yet
+    arms        the arms that look Pareto optimal
+    decided     the arms whose status is settled at this delta, in or out; undecided: the others
+    """
+
+    status: Literal["certified", "heuristic", "inconclusive", "running"]
+    arms: tuple[str, ...]
+    decided: tuple[str, ...]
+    undecided: tuple[str, ...]
+    delta: float
+    n_pulls: int
+
+
+class Experiment:
+    """K options, L outcomes, a cone, and a risk.
+
+    arms, objectives   names, or how many
+    sampling           which option to try next; by default InformationDirected()
+    threshold          "certified" (default), "heuristic", "kaufmann_koolen", or a function of (counts, delta)
+    minimise           objectives that are costs
+    seed               of the rule's own randomness
+    max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
+    max_pending        most pulls that may be out at once
+
+    >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1, seed=1)
+    >>> while not experiment.done:
+    ...     arm = experiment.ask()
+    ...     experiment.tell(arm, [2.0 if arm == "a" else 0.0])
+    >>> experiment.recommendation.arms, experiment.recommendation.status
+    (('a',), 'certified')
+    """
+
+    def __init__(
+        self,
+        arms: Sequence[str] | int,
+        objectives: Sequence[str] | int,
+        *,
+        family: Gaussian,
+        cone: Cone | None = None,
+        delta: float = 0.05,
+        sampling: Rule | None = None,
+        threshold: Any = "certified",
+        minimise: Iterable[str | int] = (),
+        seed: int = 0,
+        max_pulls: int | None = None,
+        max_pending: int = 1024,
+    ) -> None:
+        count = [
+            _checks.whole(n, v, low=1) if isinstance(v, int) else len(tuple(v))
+            for n, v in (("arms", arms), ("objectives", objectives))
+        ]
+        labels = Labels.make(
+            (count[0], count[1]),
+            None if isinstance(arms, int) else arms,
+            None if isinstance(objectives, int) else objectives,
+            minimise,
+        )
+        cone = _checks.instance("cone", cone or Cone.orthant(count[1]), Cone)
+        if cone.n_objectives != count[1]:
+            raise ValueError(f"cone must be over {count[1]} = n_objectives, got one over {cone.n_objectives}")
+        _checks.instance("family", family, Gaussian)
+        self.family, self.labels = family, labels
+        self.delta = _checks.number("delta", delta, low=0.0, high=1.0)
+        self.seed = _checks.whole("seed", seed, low=0)
+        self.max_pulls = None if max_pulls is None else _checks.whole("max_pulls", max_pulls, low=count[0])
+        self.max_pending = _checks.whole("max_pending", max_pending, low=1)
+        rule = _checks.instance("sampling", sampling or InformationDirected(), Rule)
+        key = int(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0])
+        self.setting = Setting.make(family, cone, labels, rule, as_threshold(threshold), key)
+        if hasattr(rule, "allocation"):
+            self.setting._aim()
+        self._log: list[tuple[int, Floats]] = []
+        self._course: Course | None = None
+        self._scratch = np.zeros(count[1])
+        self._stopped: Recommendation | None = None
+
+    # What to do next
+
+    def ask(self, n: int | None = None, *, pending: Iterable[str | int] = ()) -> Any:
+        """The option to try next, or a list of the next n. `pending` are pulls that are out and not told yet.
+
+        >>> experiment = Experiment(3, 2, family=Gaussian(variance=1.0))
+        >>> experiment.ask(), experiment.ask(2)
+        ('arm 0', ['arm 0', 'arm 1'])
+        """
+        wanted = 1 if n is None else _checks.whole("n", n, low=1)
+        out = np.zeros(len(self.labels.arms), dtype=np.int64)
+        for arm in pending:
+            out[_checks.member("pending", arm, self.labels.arms)] += 1
+        if wanted + out.sum() > self.max_pending:
+            raise ValueError(f"n must leave at most {self.max_pending} = max_pending pulls out, got {wanted} more")
+        chosen = []
+        for _ in range(wanted):
+            arm = self._next(out)
+            out[arm] += 1
+            chosen.append(self.labels.arms[arm])
+        return chosen[0] if n is None else chosen
+
+    def _next(self, out: Any) -> int:
+        if self._course is not None:
+            return int(kernels.propose(self._course, out, np.int64(out.sum())))
+        return int(np.argmin(self.counts + out))
+
+    # What came
+
+    def tell(self, arm: str | int, reward: ArrayLike) -> None:
+        """One outcome of an option. Any option may be told, asked for or not: the certificate allows it.
+
+        >>> experiment = Experiment(3, ("gain", "cost"), family=Gaussian(variance=1.0), minimise=("cost",))
+        >>> experiment.tell("arm 1", [0.3, 2.0])
+        >>> experiment.n_pulls
+        1
+        """
+        self.tell_many([(arm, reward)])
+
+    def tell_many(self, outcomes: Iterable[tuple[str | int, ArrayLike]]) -> None:
+        """Several outcomes, in this order; all or none are taken.
+
+        >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
+        >>> experiment.tell_many([("arm 0", [1.0]), ("arm 1", [0.0])])
+        >>> experiment.means.tolist()
+        [[1.0], [0.0]]
+        """
+        n_objectives = len(self.labels.objectives)
+        checked = [
+            (
+                _checks.member("arm", arm, self.labels.arms),
+                _checks.real_array("reward", reward, ("n_objectives", n_objectives)),
+            )
+            for arm, reward in outcomes
+        ]
+        for arm, reward in checked:
+            self._log.append((arm, reward))
+            self._advance(arm, reward * self.labels.signs)
+
+    def _advance(self, arm: int, benefit: Floats) -> None:
+        if self._course is not None:
+            kernels.observe(self._course, np.int64(arm), benefit, self._scratch)
+        elif np.all(self.counts > 0):
+            # The first outcome of each arm opens the course; any others told meanwhile follow in their order.
+            first: dict[int, Floats] = {}
+            later = []
+            for k, told in self._log:
+                if k in first:
+                    later.append((k, told))
+                else:
+                    first[k] = told
+            rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.labels.signs
+            self._course = self.setting.open(rows, -np.log(self.delta))
+            kernels.observe(self._course, np.int64(-1), rows[0], self._scratch)
+            for k, told in later:
+                kernels.observe(self._course, np.int64(k), told * self.labels.signs, self._scratch)
+        if self._stopped is None and self._course is not None:
+            self._check()
+
+    def _check(self) -> None:
+        if self.reached >= self.needed:
+            status: Any = "certified" if self.setting.certified else "heuristic"
+            if self.setting.rule.alternatives == "paper":
+                status = "heuristic"
+            everyone = self.labels.arms
+            self._stopped = Recommendation(status, self._pareto_names(), everyone, (), self.delta, self.n_pulls)
+        elif self.max_pulls is not None and self.n_pulls >= self.max_pulls:
+            self._stopped = self._open_answer("inconclusive")
+
+    # What is known
+
+    @property
+    def n_pulls(self) -> int:
+        """Outcomes told so far."""
+        return len(self._log)
+
+    @property
+    def counts(self) -> Any:
+        """Outcomes told of each arm (K,)."""
+        if self._course is not None:
+            return self._course.near.inst.N.astype(np.int64)
+        return np.bincount([arm for arm, _ in self._log], minlength=len(self.labels.arms))
+
+    @property
+    def means(self) -> Floats:
+        """Mean outcomes (K, L) in the user's signs; nan for an arm not tried yet."""
+        if self._course is not None:
+            return self._course.M * self.labels.signs
+        sums = np.zeros((len(self.labels.arms), len(self.labels.objectives)))
+        for arm, reward in self._log:
+            sums[arm] += reward
+        with np.errstate(invalid="ignore"):
+            return sums / self.counts[:, None]
+
+    @property
+    def reached(self) -> float:
+        """What the threshold looks at: the certified margin, or the evidence."""
+        if self._course is None:
+            return -np.inf
+        if not self.setting.certified:
+            return float(self._course.near.real[VALUE])
+        near, course = self._course.near.inst, self._course
+        return float(margin(near, course.grid, course.budget, course.scratch, course.binding.copy()))
+
+    @property
+    def needed(self) -> float:
+        """What it must reach."""
+        threshold, counts = self.setting.threshold, self.counts.astype(np.float64)
+        if isinstance(threshold, UserThreshold):
+            return float(threshold.function(counts, self.delta))
+        return threshold.level(self.delta, self.setting.shape) + threshold.growth(counts, self.setting.shape)
+
+    @property
+    def done(self) -> bool:
+        """Has the threshold been reached, or the budget spent?"""
+        return self._stopped is not None
+
+    @property
+    def recommendation(self) -> Recommendation:
+        """The answer at the stop; before it, what looks right now."""
+        return self._stopped or self._open_answer("running")
+
+    @property
+    def evidence(self) -> Evidence:
+        """How far the data are from any other Pareto set. Needs an outcome of every arm."""
+        self._require_course()
+        return found_by(solver(self.means, self.counts.astype(np.float64), self.family, self.setting.cone, self.labels))
+
+    def _require_course(self) -> Course:
+        if self._course is None:
+            missing = [name for name, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
+            raise ValueError(f"every arm must have been tried, got no outcome yet of {', '.join(missing)}")
+        return self._course
+
+    def _pareto_names(self) -> tuple[str, ...]:
+        if self._course is None:
+            return ()
+        return tuple(self.labels.arms[k] for k in self._course.near.inst.mask.nonzero()[0])
+
+    def _open_answer(self, status: Any) -> Recommendation:
+        """Decided are the arms of which no change of status is cheaper than the threshold."""
+        decided: set[int] = set()
+        if self._course is not None:
+            course = self._course
+            if self.setting.certified:
+                settle_tests(course.near.inst, course.grid, course.budget, self.needed, course.scratch)
+                decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
+            else:
+                found = self.evidence
+                risky = {piece.arm for piece in found.pieces(max(self.needed - found.value, 0.0))}
+                decided = set(range(len(self.labels.arms))) - (risky if found.value < self.needed else set())
+        names = self.labels.arms
+        return Recommendation(
+            status,
+            self._pareto_names(),
+            tuple(name for k, name in enumerate(names) if k in decided),
+            tuple(name for k, name in enumerate(names) if k not in decided),
+            self.delta,
+            self.n_pulls,
+        )
+
+    def why(self) -> str:
+        """Why it has not stopped yet, or what it stopped on, in words.
+
+        >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1)
+        >>> experiment.tell_many([("a", [1.0]), ("b", [0.0])])
+        >>> print(experiment.why())  # doctest: +ELLIPSIS
+        2 pulls. Looks Pareto optimal: a. The closest alternative: b would become Pareto optimal if ...
+        """
+        if self._course is None:
+            return f"{self.n_pulls} pulls: every option must be tried once first. Next: {self.ask()}."
+        have, need = self.reached, self.needed
+        parts = [
+            f"{self.n_pulls} pulls. Looks Pareto optimal: {', '.join(self._pareto_names())}.",
+            f"The closest alternative: {self.evidence.alternative or 'none'}.",
+        ]
+        what = "certified margin" if self.setting.certified else "evidence"
+        parts.append(f"The {what} is {have:.2f} of {need:.2f} needed at delta {self.delta:g}.")
+        if self.setting.certified and self._course.binding[0] >= 0:
+            better, worse = (self.labels.arms[k] for k in self._course.binding[:2])
+            parts.append(f"The weakest test: {better} over {worse}.")
+        if self.done:
+            parts.append(f"Stopped after {self.recommendation.n_pulls} pulls: {self.recommendation.status}.")
+        else:
+            left = self.forecast
+            parts.append(
+                "At the current rate about %s more pulls." % (f"{left:,}" if left is not None else "unknown many")
+            )
+        return " ".join(parts)
+
+    @property
+    def forecast(self) -> int | None:
+        """Pulls still needed if the evidence goes on growing in proportion; None if there is none yet."""
+        if self._course is None:
+            return None
+        paid = 0.0
+        if self.setting.certified:
+            binding = self._course.binding
+            inside = binding[0] >= 0 and bool(self._course.near.inst.mask[binding[1]])
+            paid = float(self._course.budget[0 if inside else 1])
+        have, need = self.reached + paid, self.needed + paid
+        if not have > 0:
+            return None
+        return max(int(np.ceil(self.n_pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
+
+    # Keeping it
+
+    def to_json(self) -> str:
+        """The whole experiment as text: what was fixed, and everything told.
+
+        >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
+        >>> experiment.tell("arm 1", [0.1])
+        >>> Experiment.from_json(experiment.to_json()).n_pulls
+        1
+        """
+        return json.dumps(
+            {
+                "format": "prepex experiment 1",
+                "labels": document.of_labels(self.labels),
+                "family": document.of_family(self.family),
+                "cone": document.of_cone(self.setting.cone),
+                "sampling": document.of_rule(self.setting.rule),
+                "threshold": document.of_threshold(self.setting.threshold),
+                "delta": self.delta,
+                "seed": self.seed,
+                "max_pulls": self.max_pulls,
+                "max_pending": self.max_pending,
+                "log": [[arm, *reward.tolist()] for arm, reward in self._log],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Experiment":
+        """The experiment that `to_json` wrote, bit for bit: its log is told again.
+
+        >>> Experiment.from_json("{}")
+        Traceback (most recent call last):
+        ...
+        ValueError: text must be what to_json wrote, got no 'format'
+        """
+        given = document.read("prepex experiment 1", text)
+        labels = given["labels"]
+        experiment = cls(
+            labels["arms"],
+            labels["objectives"],
+            family=document.family(given["family"]),
+            cone=document.cone(given["cone"]),
+            delta=given["delta"],
+            sampling=document.rule(given["sampling"]),
+            threshold=document.threshold(given["threshold"]),
+            minimise=labels["minimise"],
+            seed=given["seed"],
+            max_pulls=given["max_pulls"],
+            max_pending=given["max_pending"],
+        )
+        experiment.tell_many((arm, reward) for arm, *reward in given["log"])
+        return experiment
+
+    def __repr__(self) -> str:
+        return f"Experiment({len(self.labels.arms)} arms, {self.n_pulls} pulls, {self.recommendation.status})"

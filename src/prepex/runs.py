@@ -1,0 +1,179 @@
+"""The outcome of a simulation: rows, summaries, error curves, and files."""
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepex._checks import Floats
+from prepex.bound import Bound
+from prepex.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One trajectory: (T thresholds, D deltas)."""
+
+    rule: str
+    thresholds: tuple[str, ...]
+    run: int
+    time: NDArray[np.int64]
+    answer: NDArray[np.bool_]
+    wrong: NDArray[np.bool_]
+    moments: tuple[int, ...]
+    n_pulls: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One rule, threshold and delta. A run that hit its pull limit counts with that limit, and as censored.
+
+    error_upper   upper end of the one-sided Clopper-Pearson interval at confidence 0.99
+    below_floor   the mean lies below what any (1 - delta)-correct algorithm can reach: look at the error
+    """
+
+    rule: str
+    threshold: str
+    delta: float
+    n_runs: int
+    mean: float
+    standard_error: float
+    median: float
+    q10: float
+    q90: float
+    n_censored: int
+    error_rate: float
+    error_lower: float
+    error_upper: float
+    floor: float
+    ratio_to_floor: float
+    us_per_round: float
+    below_floor: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """All trajectories of a simulation."""
+
+    problem: Problem
+    bound: Bound
+    deltas: tuple[float, ...]
+    records: tuple[Record, ...] = field(repr=False)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One row for each rule, threshold, delta and run."""
+        right = np.zeros(self.problem.n_arms, dtype=bool)
+        right[list(self.problem.pareto_set)] = True
+        for record in self.records:
+            for i, threshold in enumerate(record.thresholds):
+                for d, delta in enumerate(self.deltas):
+                    stopped = bool(record.time[i, d] > 0)
+                    yield {
+                        "rule": record.rule,
+                        "threshold": threshold,
+                        "delta": delta,
+                        "run": record.run,
+                        "stopping_time": int(record.time[i, d]) if stopped else record.n_pulls,
+                        "stopped": stopped,
+                        "correct": bool(np.array_equal(record.answer[i, d], right)) if stopped else None,
+                        "recommended": tuple(int(k) for k in np.flatnonzero(record.answer[i, d])),
+                    }
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas data frame (needs pandas)."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError('to_frame needs pandas: pip install "prepex[frame]"') from None
+        return pd.DataFrame(list(self.rows()))
+
+    def summary(self) -> list[Summary]:
+        """Mean, spread and error rate of each rule, threshold and delta, in the order they were asked for."""
+        cells: dict[tuple[str, str, float], list[dict[str, Any]]] = {}
+        for row in self.rows():
+            cells.setdefault((row["rule"], row["threshold"], row["delta"]), []).append(row)
+        speed: dict[tuple[str, str], list[Record]] = {}
+        for record in self.records:
+            for threshold in record.thresholds:
+                speed.setdefault((record.rule, threshold), []).append(record)
+        return [self._cell(key, rows, speed[key[:2]]) for key, rows in cells.items()]
+
+    def _cell(self, key: tuple[str, str, float], rows: list[dict[str, Any]], records: list[Record]) -> Summary:
+        rule, threshold, delta = key
+        times = np.array([row["stopping_time"] for row in rows], dtype=float)
+        stopped = [row for row in rows if row["stopped"]]
+        wrong = sum(not row["correct"] for row in stopped)
+        lower, upper = clopper_pearson(wrong, len(stopped))
+        floor, mean = self.bound.floor(delta), float(times.mean())
+        spread = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else float("nan")
+        return Summary(
+            rule=rule,
+            threshold=threshold,
+            delta=delta,
+            n_runs=len(rows),
+            mean=mean,
+            standard_error=spread,
+            median=float(np.median(times)),
+            q10=float(np.quantile(times, 0.1)),
+            q90=float(np.quantile(times, 0.9)),
+            n_censored=len(rows) - len(stopped),
+            error_rate=wrong / len(stopped) if stopped else float("nan"),
+            error_lower=lower,
+            error_upper=upper,
+            floor=floor,
+            ratio_to_floor=mean / floor if floor > 0 else float("nan"),
+            us_per_round=1e6 * sum(r.seconds for r in records) / max(sum(r.n_pulls for r in records), 1),
+            below_floor=mean < floor,
+        )
+
+    def error_curve(self) -> dict[str, tuple[Floats, Floats]]:
+        """For each rule: the moments, and the share of runs whose answer was wrong then."""
+        curves = {}
+        for rule in dict.fromkeys(record.rule for record in self.records):
+            mine = [record for record in self.records if record.rule == rule]
+            wrong = np.mean([record.wrong for record in mine], axis=0)
+            curves[rule] = np.array(mine[0].moments, dtype=float), np.asarray(wrong, dtype=float)
+        return curves
+
+    def save(self, path: str | Path) -> None:
+        """Write the rows; the ending of `path` gives the format: csv, json or parquet."""
+        path = Path(path)
+        if path.suffix not in (".csv", ".json", ".parquet"):
+            raise ValueError(f"path must end in .csv, .json or .parquet, got {str(path)!r}")
+        try:
+            if path.suffix == ".parquet":
+                self.to_frame().to_parquet(path)
+            elif path.suffix == ".json":
+                path.write_text(json.dumps(list(self.rows())))
+            else:
+                with path.open("w", newline="") as file:
+                    rows = list(self.rows())
+                    writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+                    writer.writeheader()
+                    writer.writerows(
+                        row | {"recommended": " ".join(str(k) for k in row["recommended"])} for row in rows
+                    )
+        except OSError as error:
+            raise ValueError(f"path must be writable, got {str(path)!r}: {error}") from None
+
+
+def clopper_pearson(wrong: int, total: int, confidence: float = 0.99) -> tuple[float, float]:
+    """One-sided bounds of a binomial rate, each at the given confidence.
+
+    >>> lower, upper = clopper_pearson(0, 100)
+    >>> lower, round(upper, 4)
+    (0.0, 0.045)
+    """
+    from scipy.stats import beta
+
+    if total == 0:
+        return 0.0, 1.0
+    lower = 0.0 if wrong == 0 else float(beta.ppf(1 - confidence, wrong, total - wrong + 1))
+    upper = 1.0 if wrong == total else float(beta.ppf(confidence, wrong + 1, total - wrong))
+    return lower, upper

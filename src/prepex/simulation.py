@@ -1,0 +1,203 @@
+"""Many seeded runs of (problem, rule, thresholds, deltas).
+
+A run is one compiled loop over noise drawn in advance; one trajectory serves all deltas, and all thresholds that the
+rule's sampling does not follow. Run r of a rule has its own SeedSequence (seed, r), so results do not depend on
+the number of workers, nor on which rules or deltas are asked for.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepex import _checks
+from prepex._checks import Floats
+from prepex._kernels.course import Course
+from prepex._kernels.play import Stops, play
+from prepex.bound import characteristic_time
+from prepex.problem import Problem
+from prepex.run import Setting
+from prepex.runs import Record, Runs
+from prepex.sampling import Oracle, Rule
+from prepex.stopping import Certified, Threshold, UserThreshold, as_threshold
+
+CHUNK = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One trajectory: its setting, the thresholds it serves, and how long it may take."""
+
+    setting: Setting
+    truth: Floats
+    thresholds: tuple[Threshold, ...]
+    deltas: tuple[float, ...]
+    moments: tuple[int, ...]
+    batch: int
+    max_pulls: int
+    seed: tuple[int, ...]
+    run: int
+
+
+def simulate(
+    problem: Problem,
+    *,
+    sampling: Rule | Sequence[Rule],
+    threshold: Any = "heuristic",
+    deltas: float | Sequence[float] = 0.1,
+    n_runs: int = 100,
+    seed: int = 0,
+    n_jobs: int = 1,
+    max_pulls: int = 1_000_000,
+    moments: Iterable[int] = (),
+    batch: int = 1,
+    progress: Callable[[int], None] | None = None,
+    begin: Callable[[int], None] | None = None,
+) -> Runs:
+    """Simulate and collect stopping times and answers.
+
+    sampling    one rule or several; `Oracle()` is told the optimal allocation
+    threshold   one or several: names, thresholds, or functions of (counts, delta) (slow: checked in Python)
+    moments     times at which the current answer is compared with the truth, for error curves; a run goes on
+                at least to the last of them
+    batch       pulls that are chosen before any of their rewards is seen
+    progress    called with the number of runs just finished; `begin`, once, with the number to come
+
+    >>> from prepex.instances import correlated
+    >>> from prepex.sampling import InformationDirected
+    >>> runs = simulate(correlated(0.0), sampling=InformationDirected(), deltas=0.1, n_runs=5, seed=1)
+    >>> [row["stopped"] for row in runs.rows()]
+    [True, True, True, True, True]
+    """
+    _checks.instance("problem", problem, Problem)
+    rules = [sampling] if isinstance(sampling, Rule) else list(sampling)
+    listed = threshold if isinstance(threshold, list | tuple) else [threshold]
+    thresholds = tuple(as_threshold(entry) for entry in listed)
+    given = (deltas,) if np.ndim(np.asarray(deltas)) == 0 else tuple(np.asarray(deltas).tolist())
+    risks = tuple(_checks.number("delta", delta, low=0.0, high=1.0) for delta in given)
+    times = tuple(sorted(_checks.whole("moments", int(m), low=problem.n_arms) for m in moments))
+    _checks.whole("n_runs", n_runs, low=1)
+    _checks.whole("seed", seed, low=0)
+    _checks.whole("batch", batch, low=1)
+    _checks.whole("max_pulls", max_pulls, low=problem.n_arms)
+    bound = characteristic_time(problem)
+    jobs: list[Job] = []
+    for rule in rules:
+        _checks.instance("sampling", rule, Rule)
+        if isinstance(rule, Oracle) and rule.allocation is None:
+            rule = replace(rule, allocation=tuple(bound.allocation.tolist()))
+        for group in _groups(rule, thresholds):
+            for run in range(n_runs):
+                key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
+                setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
+                jobs.append(Job(setting, problem.benefits, group, risks, times, batch, max_pulls, (seed, run, 0), run))
+    if begin:
+        begin(len(jobs))
+    return Runs(problem, bound, risks, tuple(_parallel(jobs, n_jobs, progress)))
+
+
+def _groups(rule: Rule, thresholds: tuple[Threshold, ...]) -> list[tuple[Threshold, ...]]:
+    """Thresholds that one trajectory serves: all, unless the sampling follows the certified margin for one only."""
+    certified = tuple(t for t in thresholds if isinstance(t, Certified))
+    others = tuple(t for t in thresholds if not isinstance(t, Certified))
+    if rule.follows_margin(True) != rule.follows_margin(False):
+        return [group for group in (*((t,) for t in certified), others) if group]
+    # The certified one first: its presence in the setting is what makes the margin be computed.
+    return [certified[:1] + others, *((t,) for t in certified[1:])]
+
+
+def _parallel(jobs: list[Job], n_jobs: int, progress: Callable[[int], None] | None) -> Iterable[Record]:
+    if n_jobs == 1:
+        for job in jobs:
+            yield one_run(job)
+            if progress:
+                progress(1)
+        return
+    from joblib import Parallel, delayed
+
+    # Small tasks travel together; the result does not depend on how.
+    size = max(1, min(25, len(jobs) // (8 * max(n_jobs, 1)) or 1))
+    parts = [jobs[start : start + size] for start in range(0, len(jobs), size)]
+    for records in Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_several)(part) for part in parts):
+        yield from records
+        if progress:
+            progress(len(records))
+
+
+def _several(jobs: list[Job]) -> list[Record]:
+    return [one_run(job) for job in jobs]
+
+
+def one_run(job: Job) -> Record:
+    """One trajectory until every threshold is crossed at every delta, or `max_pulls`."""
+    setting, truth = job.setting, job.truth
+    K, L = truth.shape
+    rng = np.random.default_rng(np.random.SeedSequence(job.seed))
+    roots: Floats = np.linalg.cholesky(setting.covariances).astype(np.float64)
+    root = roots if len(roots) > 1 else np.broadcast_to(roots, (K, L, L))
+    first = truth + np.einsum("kpq,kq->kp", root, rng.standard_normal((K, L)))
+    course = setting.open(first, -np.log(max(job.deltas)))
+    stops = _stops(job)
+    user = any(isinstance(threshold, UserThreshold) for threshold in job.thresholds)
+    arms, pending, shift = np.zeros(job.batch, np.int64), np.zeros(K, np.int64), np.zeros(L)
+    pulls, seconds, done = K, 0.0, False
+    noise = np.empty((0, L))
+    # No row of noise, no pull: but the kernel is compiled or loaded now, and not on the clock.
+    play(course, truth, roots, noise, stops, arms, pending, shift)
+    while not done and pulls < job.max_pulls:
+        if len(noise) < job.batch:
+            noise = np.concatenate([noise, rng.standard_normal((max(CHUNK, job.batch), L))])
+        room = job.batch if user else min(len(noise), max(job.max_pulls - pulls, job.batch))
+        began = time.perf_counter()
+        done, used = play(course, truth, roots, noise[:room], stops, arms, pending, shift)
+        seconds += time.perf_counter() - began
+        pulls += int(used)
+        noise = noise[used:]
+        if user:
+            done = _watch_user(job, course, stops) and done
+    return Record(
+        rule=setting.rule.name,
+        thresholds=tuple(t.name for t in job.thresholds),
+        run=job.run,
+        time=stops.time,
+        answer=stops.answer,
+        wrong=stops.wrong,
+        moments=job.moments,
+        n_pulls=pulls,
+        seconds=seconds,
+    )
+
+
+def _stops(job: Job) -> Stops:
+    K, D, T = len(job.truth), len(job.deltas), len(job.thresholds)
+    level = np.array(
+        [
+            [np.inf if isinstance(t, UserThreshold) else t.level(d, job.setting.shape) for d in job.deltas]
+            for t in job.thresholds
+        ]
+    )
+    mask: NDArray[np.bool_] = job.setting.cone.pareto_mask(job.truth)
+    return Stops(
+        code=np.array([t.code for t in job.thresholds], dtype=np.int64),
+        level=level,
+        time=np.zeros((T, D), dtype=np.int64),
+        answer=np.zeros((T, D, K), dtype=np.bool_),
+        moment=np.array(job.moments, dtype=np.int64),
+        wrong=np.zeros(len(job.moments), dtype=np.bool_),
+        right=mask,
+    )
+
+
+def _watch_user(job: Job, course: Course, stops: Stops) -> bool:
+    """The thresholds that are functions, after every batch."""
+    inst = course.near.inst
+    for i, threshold in enumerate(job.thresholds):
+        if isinstance(threshold, UserThreshold):
+            for d, delta in enumerate(job.deltas):
+                if stops.time[i, d] == 0 and course.near.real[0] >= threshold.function(inst.N.copy(), delta):
+                    stops.time[i, d] = course.whole[0]
+                    stops.answer[i, d] = inst.mask
+    return bool(np.all(stops.time > 0))

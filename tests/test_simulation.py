@@ -1,0 +1,145 @@
+"""Simulations: reproducible, honest, and saved."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from prepex import simulate
+from prepex.instances import correlated, covboost
+from prepex.runs import clopper_pearson
+from prepex.sampling import FraPPE, InformationDirected, Oracle, Uniform
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return simulate(
+        correlated(0.2),
+        sampling=[FraPPE(), InformationDirected(), Uniform()],
+        threshold=["heuristic", "certified", "kaufmann_koolen"],
+        deltas=[0.1, 0.01],
+        n_runs=4,
+        seed=1,
+    )
+
+
+def test_the_number_of_workers_does_not_matter(runs):
+    again = simulate(
+        correlated(0.2),
+        sampling=[FraPPE(), InformationDirected(), Uniform()],
+        threshold=["heuristic", "certified", "kaufmann_koolen"],
+        deltas=[0.1, 0.01],
+        n_runs=4,
+        seed=1,
+        n_jobs=2,
+    )
+    assert list(again.rows()) == list(runs.rows())
+
+
+def test_a_run_depends_on_its_seed_and_number_alone(runs):
+    alone = simulate(correlated(0.2), sampling=FraPPE(), threshold="heuristic", deltas=0.01, n_runs=2, seed=1)
+    same = [
+        row
+        for row in runs.rows()
+        if (row["rule"], row["threshold"], row["delta"]) == ("FraPPE", "heuristic", 0.01) and row["run"] < 2
+    ]
+    assert list(alone.rows()) == same
+    other = simulate(correlated(0.2), sampling=FraPPE(), threshold="heuristic", deltas=0.01, n_runs=2, seed=2)
+    assert list(other.rows()) != same
+
+
+def test_smaller_risks_and_stronger_thresholds_take_longer(runs):
+    mean = {(cell.rule, cell.threshold, cell.delta): cell.mean for cell in runs.summary()}
+    for rule in ("FraPPE", "Uniform"):
+        for threshold in ("heuristic", "certified", "kaufmann_koolen"):
+            assert mean[rule, threshold, 0.1] < mean[rule, threshold, 0.01]
+        assert mean[rule, "heuristic", 0.1] < mean[rule, "certified", 0.1] < mean[rule, "kaufmann_koolen", 0.1]
+
+
+def test_the_summary_is_what_the_rows_say(runs):
+    rows = list(runs.rows())
+    assert len(rows) == 3 * 3 * 2 * 4
+    for cell in runs.summary():
+        times = [
+            row["stopping_time"]
+            for row in rows
+            if (row["rule"], row["threshold"], row["delta"]) == (cell.rule, cell.threshold, cell.delta)
+        ]
+        assert len(times) == cell.n_runs == 4
+        assert cell.mean == np.mean(times) and cell.median == np.median(times)
+        assert cell.standard_error == pytest.approx(np.std(times, ddof=1) / 2)
+        assert cell.floor == runs.bound.floor(cell.delta)
+        assert cell.error_rate == 0 and cell.error_upper == pytest.approx(1 - 0.01 ** (1 / 4))
+
+
+def test_a_run_that_hits_its_limit_is_censored_not_dropped():
+    runs = simulate(covboost(), sampling=Uniform(), deltas=0.1, n_runs=3, max_pulls=500)
+    (cell,) = runs.summary()
+    assert cell.n_censored == 3 and cell.n_runs == 3 and cell.mean == 500
+    assert [(row["stopped"], row["correct"]) for row in runs.rows()] == [(False, None)] * 3
+
+
+def test_the_papers_alternatives_say_that_they_have_no_guarantee():
+    runs = simulate(covboost(), sampling=FraPPE(alternatives="paper"), deltas=0.1, n_runs=30)
+    (cell,) = runs.summary()
+    assert "no guarantee" in cell.rule
+    assert cell.below_floor and cell.mean < cell.floor
+    assert cell.error_lower > 0.1, "wrong far more often than delta"
+
+
+def test_error_curves():
+    runs = simulate(correlated(), sampling=[Uniform()], deltas=0.1, n_runs=40, moments=(5, 30, 400))
+    ((moments, wrong),) = runs.error_curve().values()
+    assert moments.tolist() == [5, 30, 400]
+    assert wrong[0] > wrong[2] and np.all((wrong >= 0) & (wrong <= 1))
+
+
+def test_functions_as_thresholds_equal_the_named_ones():
+    def heuristic(counts, delta):
+        return np.log((1 + np.log(counts.sum())) / delta)
+
+    ours = simulate(correlated(), sampling=FraPPE(), threshold="heuristic", deltas=0.1, n_runs=2, seed=3)
+    theirs = simulate(correlated(), sampling=FraPPE(), threshold=heuristic, deltas=0.1, n_runs=2, seed=3)
+    assert [r["stopping_time"] for r in ours.rows()] == [r["stopping_time"] for r in theirs.rows()]
+
+
+def test_files(runs, tmp_path):
+    for ending in ("csv", "json", "parquet"):
+        runs.save(tmp_path / f"runs.{ending}")
+    rows = list(runs.rows())
+    assert len(json.loads((tmp_path / "runs.json").read_text())) == len(rows)
+    with (tmp_path / "runs.csv").open() as file:
+        assert [int(row["stopping_time"]) for row in csv.DictReader(file)] == [row["stopping_time"] for row in rows]
+    assert len(runs.to_frame()) == len(rows)
+    with pytest.raises(ValueError, match=r"path must end in .csv, .json or .parquet, got"):
+        runs.save(tmp_path / "runs.txt")
+    with pytest.raises(ValueError, match="path must be writable"):
+        runs.save(tmp_path / "no" / "runs.csv")
+
+
+def test_clopper_pearson_by_its_definition():
+    for wrong, total in ((0, 50), (3, 50), (50, 50), (17, 400)):
+        lower, upper = clopper_pearson(wrong, total)
+        if wrong < total:
+            assert binom.cdf(wrong, total, upper) == pytest.approx(0.01)
+        if wrong > 0:
+            assert binom.sf(wrong - 1, total, lower) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"deltas": 1.5}, r"delta must be in \(0, 1\), got 1.5"),
+        ({"n_runs": 0}, "n_runs must be an integer of at least 1"),
+        ({"max_pulls": 3}, "max_pulls must be an integer of at least 5"),
+        ({"threshold": "sure"}, "threshold must be one of"),
+        ({"batch": 0}, "batch must be an integer of at least 1"),
+        ({"moments": (2,)}, "moments must be an integer of at least 5"),
+        ({"sampling": Oracle(allocation=(1.0, 1.0))}, "allocation must have shape"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(correlated(), **{"sampling": Uniform(), "n_runs": 1, **options})
