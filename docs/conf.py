@@ -19,6 +19,10 @@ myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
+# A page may be listed before it is written; a page that is not listed is still an error.
+suppress_warnings = ["toc.not_readable"]
+smartquotes = False
+
 html_theme = "furo"
 html_title = f"prepex {release}"
 
@@ -31,21 +35,34 @@ LEGEND = re.compile(r"^(?P<name>\w+(?:, \w+)*) {2,}(?P<text>\S.*)$")
 
 
 def to_rst(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """Docstrings are plain text: set `code` in type, and legends as lists."""
+    """Docstrings are plain text: set `code` in type and legends as lists, escape what reStructuredText would read."""
     out: list[str] = []
-    in_legend = False
+    in_legend = in_example = False
     for line in lines:
-        line = re.sub(r"(?<!`)`([^`]+)`(?!`)", r"``\1``", line)
+        in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
+        if in_example:
+            out.append(line)
+            continue
         found = LEGEND.match(line)
         if found:
             if not in_legend and out and out[-1]:
                 out.append("")
-            line = f"- ``{found['name']}``: {found['text']}"
-        elif in_legend and line:
-            line = "  " + line.strip()
+            out.append(f"- ``{found['name']}``: {escaped(found['text'])}")
+        else:
+            out.append("  " + escaped(line.strip()) if in_legend and line else escaped(line))
         in_legend = bool(found) or (in_legend and bool(line))
-        out.append(line)
     lines[:] = out
+
+
+def escaped(text: str) -> str:
+    """`code` as literals; elsewhere no emphasis, no substitution, and "K." is no list."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        return text
+    plain = (re.sub(r"([*|])", r"\\\1", piece) for piece in pieces[::2])
+    plain = [re.sub(r"^([A-Z])\.$", r"\\\1.", piece) for piece in plain]
+    code = [f"``{piece}``" for piece in pieces[1::2]]
+    return "".join(a + b for a, b in zip(plain, [*code, ""], strict=True))
 
 
 def setup(app: object) -> None:

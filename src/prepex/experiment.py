@@ -169,7 +169,7 @@ class Experiment:
 
     def _advance(self, arm: int, benefit: Floats) -> None:
         if self._course is not None:
-            kernels.observe(self._course, np.int64(arm), benefit, self._scratch)
+            kernels.observe(self._course, arm, benefit, self._scratch)
         elif np.all(self.counts > 0):
             # The first outcome of each arm opens the course; any others told meanwhile follow in their order.
             first: dict[int, Floats] = {}
@@ -181,9 +181,9 @@ class Experiment:
                     first[k] = told
             rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.labels.signs
             self._course = self.setting.open(rows, -np.log(self.delta))
-            kernels.observe(self._course, np.int64(-1), rows[0], self._scratch)
+            kernels.observe(self._course, -1, rows[0], self._scratch)
             for k, told in later:
-                kernels.observe(self._course, np.int64(k), told * self.labels.signs, self._scratch)
+                kernels.observe(self._course, k, told * self.labels.signs, self._scratch)
         if self._stopped is None and self._course is not None:
             self._check()
 

@@ -48,8 +48,8 @@ MARGIN, STEEP, TOLERANCE, SPENT, GOAL = 0, 1, 2, 3, 4
 FIXED, FRAPPE, INFORMATION, TNS, PRETS = 0, 1, 2, 3, 4
 FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING = 0, 1, 2
 
-# Pieces looked at in a round; more would not change the mixture.
-ROOM = 48
+# Pieces that a game may have, and gradients that a search for an allocation may use.
+ROOM, CUTS = 48, 192
 # The margin is looked at after every pull at first, then once in such a part of the run: a stop is delayed by no
 # more than that. A rule that follows it wants it fresh.
 FOLLOWED, WATCHED = 4000, 500
@@ -114,12 +114,12 @@ def open_course(
         aim=np.array(aim, order="C"),
         target=np.ones(K),
         pieces=make_pieces(ROOM, max(K, m)),
-        table=np.zeros((K + 1, ROOM + 1)),
-        label=np.zeros((2, max(K, ROOM) + 1), dtype=np.int64),
+        table=np.zeros((K + 1, CUTS + 1)),
+        label=np.zeros((2, max(K, CUTS) + 1), dtype=np.int64),
         mix=np.zeros(K),
         slot=np.full(2 * K, -1, dtype=np.int64),
         every=np.arange(K),
-        cuts=np.zeros((K, ROOM)),
+        cuts=np.zeros((K, CUTS)),
         best=np.zeros(K),
         grid=make_grid(ones, rho),
         scratch=make_scratch(K),
@@ -272,7 +272,7 @@ def prets_step(course: Course) -> None:
     K = aim.size
     lower = 0.0
     columns: Int = np.int64(0)
-    while columns < ROOM:
+    while columns < CUTS:
         put_weights(far, course.near, aim)
         value = refresh(far, 0.0)
         if not 0.0 < value < np.inf:
@@ -284,7 +284,7 @@ def prets_step(course: Course) -> None:
             for k in range(K):
                 best[k] = aim[k]
         count = collect(far, 0.1 * value, course.pieces)
-        count = max(min(count, ROOM - 1 - columns), 0)
+        count = max(min(count, ROOM, CUTS - 1 - columns), 0)
         for k in range(K):
             cuts[k, columns] = far.gradient[k]  # the smallest piece is never left out
             for c in range(count):
@@ -306,27 +306,8 @@ def prets_step(course: Course) -> None:
 
 
 @part
-def step(course: Course) -> None:
-    """Evidence, the rule's own update, and the margin when it is due."""
-    whole = course.whole
-    whole[READY] = 1
-    value = refresh(course.near, 0.0)
-    if whole[RULE] == FRAPPE:
-        frappe_step(course)
-    elif whole[RULE] == TNS:
-        tns_step(course)
-    elif whole[RULE] == PRETS:
-        prets_step(course)
-    # margin <= Z + log 4 - the smaller budget: as long as that cannot stop, only a rule that follows it needs it.
-    hopeful = value + LOG_4 - min(course.budget[0], course.budget[1]) >= course.real[GOAL]
-    followed = whole[FOLLOW] == FOLLOW_MARGIN
-    if whole[PULLS] >= whole[CHECK] and (followed or (hopeful and whole[FOLLOW] != FOLLOW_NOTHING)):
-        course.real[MARGIN] = margin(course.near.inst, course.grid, course.budget, course.scratch, course.binding)
-        whole[CHECK] = whole[PULLS] + 1 + whole[PULLS] // (FOLLOWED if followed else WATCHED)
-
-
-def observe_rule(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
-    """One reward of arm a. `a` = -1: none, only bring everything up to date. `shift` is scratch (L,)."""
+def record(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
+    """Counts, means and all that hangs on them, after a reward of arm a (-1: none); then the evidence."""
     near, far, M, whole = course.near, course.far, course.M, course.whole
     if a >= 0:
         count = near.inst.N[a] + 1.0
@@ -339,7 +320,40 @@ def observe_rule(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
         write_grid(course.grid, a, count)
         course.real[SPENT] += np.log((1.0 + np.log(count)) / (1.0 + np.log(count - 1.0)))
         whole[PULLS] += 1
-    step(course)
+    whole[READY] = 1
+    refresh(near, 0.0)
+
+
+@part
+def look(course: Course) -> None:
+    """The margin, when it is due."""
+    whole = course.whole
+    # margin <= Z + log 4 - the smaller budget: as long as that cannot stop, only a rule that follows it needs it.
+    hope = course.near.real[VALUE] + LOG_4 - min(course.budget[0], course.budget[1])
+    followed = whole[FOLLOW] == FOLLOW_MARGIN
+    wanted = followed or (whole[FOLLOW] == FOLLOW_EVIDENCE and hope >= course.real[GOAL])
+    if wanted and whole[PULLS] >= whole[CHECK]:
+        course.real[MARGIN] = margin(course.near.inst, course.grid, course.budget, course.scratch, course.binding)
+        whole[CHECK] = whole[PULLS] + 1 + whole[PULLS] // (FOLLOWED if followed else WATCHED)
+
+
+@kernel
+def observe_plain(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
+    """One reward of arm a (-1: none yet, the first pulls only), for a rule without a step of its own."""
+    record(course, a, reward, shift)
+    look(course)
+
+
+def observe_rule(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
+    """One reward of arm a (-1: none yet, the first pulls only). `shift` is scratch (L,)."""
+    record(course, a, reward, shift)
+    if course.whole[RULE] == FRAPPE:
+        frappe_step(course)
+    elif course.whole[RULE] == TNS:
+        tns_step(course)
+    elif course.whole[RULE] == PRETS:
+        prets_step(course)
+    look(course)
 
 
 def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
@@ -378,6 +392,12 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
     return choice
 
 
-# For a live experiment, one call a pull; a simulation makes them part of its own loop.
-observe = kernel(observe_rule)
+# A simulation makes these part of its own loop; a live experiment calls them once a pull.
 propose = kernel(propose_rule)
+observe_stepping = kernel(observe_rule)
+
+
+def observe(course: Course, a: int, reward: Floats, shift: Floats) -> None:
+    """One reward, from Python. The steps of the rules that have one are compiled only if such a rule is used."""
+    stepping = course.whole[RULE] in (FRAPPE, TNS, PRETS)
+    (observe_stepping if stepping else observe_plain)(course, np.int64(a), reward, shift)
