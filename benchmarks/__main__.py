@@ -1,5 +1,12 @@
-"""`python -m benchmarks`."""
+"""`python -m benchmarks [core] [rules] [guarantee]`: by default the timings, core and rules."""
 
-from benchmarks import core
+import sys
 
-core.main()
+from benchmarks import core, guarantee, rules
+
+PARTS = {"core": core.main, "rules": rules.main, "guarantee": guarantee.main}
+
+for name in sys.argv[1:] or ["core", "rules"]:
+    if name not in PARTS:
+        sys.exit(f"benchmark must be one of {', '.join(PARTS)}, got {name!r}")
+    PARTS[name]()

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from prepex import Cone, Gaussian, Problem, characteristic_time, evidence
+from prepex import Cone, Gaussian, Problem, characteristic_time, evidence, one
 from prepex.bound import binary_kl
-from prepex.instances import correlated, covboost
+from prepex.instances import correlated, covboost, snw
 
 import reference
 from cases import random_case
@@ -71,6 +71,18 @@ def test_one_arm_and_ties():
     assert single.time == 0.0 and single.floor(0.1) == 0.0 and single.gap == 0.0
     tie = characteristic_time(Problem([[1.0, 2.0]] * 2, family=Gaussian(variance=1.0), cone=Cone.orthant(2)))
     assert tie.time == np.inf and tie.floor(0.1) == np.inf
+
+
+def test_a_tie_hidden_by_rounding_is_a_tie():
+    problem = covboost()
+    cone = Cone.tradeoffs(problem.labels.objectives, one("nt50").is_worth(between=(0.5, 2), of="anti_spike_igg"))
+    assert characteristic_time(problem.with_cone(cone)).time == np.inf  # two scores of 14.235, equal but for rounding
+
+
+def test_small_gaps_do_not_stall():
+    bound = characteristic_time(snw(Cone.angle(150)))
+    assert bound.gap <= 1e-6 and bound.time == pytest.approx(46110.41, rel=1e-5)
+    assert characteristic_time(correlated(0.5), 1e-8).gap <= 1e-8
 
 
 def test_binary_kl():

@@ -54,6 +54,23 @@ def test_pareto_table_and_plot(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
 
 
+def test_run_prints_the_floor_and_the_errors(tmp_path):
+    saved, picture = tmp_path / "runs.csv", tmp_path / "runs.png"
+    words = ("run", "correlated", "--rule", "information", "--rule", "uniform", "--delta", "0.1", "--runs", "5")
+    shown = run(*words, "--save", str(saved), "--plot", str(picture)).output
+    for expected in ("floor 213 pulls", "InformationDirected", "Uniform", "0/5", "No proof bounds"):
+        assert expected in shown
+    assert len(saved.read_text().splitlines()) == 11 and picture.read_bytes().startswith(b"\x89PNG")
+    document = json.loads(run(*words, "--format", "json").stdout)
+    assert [cell["rule"] for cell in document["summary"]] == ["InformationDirected", "Uniform"]
+    assert all(cell["error_rate"] == 0 for cell in document["summary"])
+
+
+def test_run_flags_the_papers_alternatives():
+    shown = run("run", "covboost", "--rule", "frappe", "--alternatives", "paper", "--runs", "5").output
+    assert "no guarantee" in shown and "below the floor" in shown
+
+
 def test_instances():
     assert "covboost" in run("instances").output
     assert {e["name"] for e in json.loads(run("instances", "--format", "json").stdout)} == {
@@ -93,11 +110,12 @@ def test_ties_and_single_arms_are_told(tmp_path):
     [
         (("bound", "covid"), "instance must be one of covboost"),
         (("bound", "covboost", "--delta", "2"), "delta must be in (0, 1), got 2.0"),
-        (("bound", "covboost", "--cone", "angle:120"), "means must have shape"),
+        (("bound", "covboost", "--cone", "angle:120"), "cone must be over 3 objectives, got 'angle:120' over 2"),
+        (("bound", "covboost", "--cone", "orthant:7"), "takes no argument"),
         (("bound", "covboost", "--cone", "wide"), "cone must be orthant"),
         (("bound", "covboost", "--cone", "facets:1,0;1"), "rows of equal length"),
         (("bound", "covboost", "--cone", "facets:a,b"), "numbers separated by commas, got 'a,b'"),
-        (("bound", "covboost", "--cone", "angle:"), "cone angle must be numbers"),
+        (("bound", "covboost", "--cone", "angle:"), "a number of degrees, as in angle:120, got ''"),
         (("pareto", "snw", "--cone", "tradeoffs:area"), "must read A=0.5..2 B, got 'area'"),
         (("pareto", "snw", "--cone", "tradeoffs:area=1..2 weight"), "of must be one of 'area', 'throughput'"),
         (("bound", "covboost", "--variance", "1"), "are for a CSV file of your own"),
@@ -106,6 +124,13 @@ def test_ties_and_single_arms_are_told(tmp_path):
         (("pareto", "covboost", "--plot", "x.png"), "must have 2 objectives to be drawn, got 3"),
         (("pareto", "snw", "--plot", "no/such/folder/x.png"), "path must be a writable png"),
         (("bound", "covboost", "--tol", "0"), "tol must be in"),
+        (("run", "covboost", "--rule", "guess"), "rule must be one of frappe, information"),
+        (("run", "covboost", "--threshold", "guess"), "threshold must be one of certified"),
+        (("run", "covboost", "--alternatives", "all"), "alternatives must be 'complete' or 'paper', got 'all'"),
+        (("run", "covboost", "--runs", "0"), "n_runs must be an integer of at least 1"),
+        (("run", "covboost", "--max-pulls", "5"), "max_pulls must be an integer of at least 20"),
+        (("run", "covboost", "--delta", "0"), "delta must be in"),
+        (("run", "correlated", "--runs", "1", "--save", "x.txt"), "path must end in .csv"),
     ],
 )
 def test_bad_input_is_one_clear_line(words, message):

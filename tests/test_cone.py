@@ -130,7 +130,7 @@ def test_one_objective():
         (lambda: Cone.orthant(2).contains([1.0]), r"points must have shape \(..., 2 = n_objectives\), got \(1,\)"),
         (lambda: Cone.orthant(2).pareto_mask([[1.0, np.nan]]), "points must be finite"),
         (lambda: one("A").is_worth(of="B"), "is_worth needs either"),
-        (lambda: one("A").is_worth(between=(2, 1), of="B"), "low < high, got 2 and 1"),
+        (lambda: one("A").is_worth(between=(2, 1), of="B"), "must be given as low, high, got 2 and 1"),
         (lambda: one("A").is_worth(between=(1, 1), of="B"), "are one objective, so add them up"),
         (lambda: one("A").is_worth(between=(-1, 1), of="B"), "the lower rate must be in"),
         (lambda: Cone.tradeoffs(("A", "B"), one("A").is_worth(at_most=2, of="C")), "of must be one of 'A', 'B'"),

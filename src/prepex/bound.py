@@ -22,16 +22,19 @@ from prepex.problem import Problem
 # Share of the gap that a level step asks for, and how far above F a piece may be to count as a cut.
 LEVEL = 0.6
 SLACK = 0.3
-# Every w keeps this much of the uniform allocation, so that no arm's weight is zero. It costs F that share at most.
-FLOOR = 1e-8
+# Every w keeps this share of the tolerance in the uniform allocation, so that no arm's weight is zero.
+FLOOR = 0.01
+# Means that differ by less than this share of their size are the same: rounding, not a difference.
+SAME = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Bound:
     """The characteristic time of a problem.
 
-    time          T*: between `lower` and `upper`, both certified
-    gap           upper / lower - 1
+    time          T*
+    lower, upper  certified bounds of T*
+    gap           upper / lower - 1; 0 when T* is 0 or infinite
     allocation    the shares of pulls that attain it            (K,)
     alternatives  those that bind there, closest first
     """
@@ -45,7 +48,7 @@ class Bound:
     @property
     def gap(self) -> float:
         """How far apart the certified bounds are, relative to the lower one."""
-        return self.upper / self.lower - 1.0 if self.lower > 0 else 0.0
+        return self.upper / self.lower - 1.0 if 0 < self.lower < math.inf else 0.0
 
     def floor(self, delta: float) -> float:
         """T* kl(delta, 1 - delta): the least mean number of pulls of any (1 - delta)-correct algorithm.
@@ -75,14 +78,17 @@ def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: 
     121.263
     """
     _checks.instance("problem", problem, Problem)
-    tol = _checks.number("tol", tol, low=0.0, high=1.0)
+    tol = _checks.number("tol", tol, low=1e-9, high=1.0, closed=True)
     K = problem.n_arms
     uniform = np.full(K, 1.0 / K)
     oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels)
-    if not oracle.value > 0 or math.isinf(oracle.value):
-        time = 0.0 if math.isinf(oracle.value) else math.inf
-        return Bound(time, time, time, uniform, oracle.pieces(0.0) if time else ())
-    bundle = Bundle(oracle, uniform)
+    closest = oracle.best()
+    if closest is None:
+        return Bound(0.0, 0.0, 0.0, uniform, ())
+    moved = np.abs(closest.means - closest.before[list(closest.arms)])
+    if not np.any(moved > SAME * np.abs(problem.means).max()):
+        return Bound(math.inf, math.inf, math.inf, uniform, (closest,))
+    bundle = Bundle(oracle, uniform, FLOOR * tol)
     for _ in range(max_iterations):
         bundle.improve_upper()
         if bundle.upper <= bundle.lower * (1.0 + tol):
@@ -102,8 +108,8 @@ def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: 
 class Bundle:
     """The gradients seen so far, the best allocation, and the bounds they prove."""
 
-    def __init__(self, oracle: Solver, start: Floats) -> None:
-        self.oracle = oracle
+    def __init__(self, oracle: Solver, start: Floats, floor: float) -> None:
+        self.oracle, self.floor = oracle, floor
         self.cuts = np.empty((0, start.size))
         self.best, self.lower, self.upper = start, 0.0, math.inf
         self.centre = start
@@ -112,7 +118,7 @@ class Bundle:
     def query(self, allocation: Floats) -> None:
         """F and the gradients of all nearby pieces at `allocation`."""
         allocation = np.maximum(allocation, 0.0)
-        allocation = (1.0 - FLOOR) * allocation / allocation.sum() + FLOOR / allocation.size
+        allocation = (1.0 - self.floor) * allocation / allocation.sum() + self.floor / allocation.size
         value = self.oracle.at(allocation).value
         if value > self.lower:
             self.best, self.lower = allocation, value
@@ -141,6 +147,7 @@ class Bundle:
 
         Least distance programming: min |x|^2 s.t. G x >= h is a non-negative least squares problem
         (Lawson & Hanson, 1974, ch. 23). Distances are relative to sqrt(best), the scale on which F is smooth.
+        Where rounding leaves no such step, half way to the cutting-plane point is a fair question too.
         """
         from scipy.optimize import nnls
 
@@ -150,10 +157,17 @@ class Bundle:
         G = np.vstack([self.cuts / self.lower, np.eye(K), np.ones((1, K)), -np.ones((1, K))]) * scale
         h = np.concatenate([(level - self.cuts @ self.best) / self.lower, -self.best, [0.0, 0.0]])
         lengths = np.linalg.norm(G, axis=1)
-        E = np.vstack([(G / lengths[:, None]).T, h / lengths])
+        # The step is proportional to h: solve for an h of order one, however small the gap.
+        size = np.max(h / lengths)
+        half_way = 0.5 * (self.best + self.centre)
+        if size <= 0.0:
+            return half_way
+        E = np.vstack([(G / lengths[:, None]).T, h / lengths / size])
         target = np.append(np.zeros(K), 1.0)
         try:
             residual = E @ nnls(E, target, maxiter=50 * E.shape[1])[0] - target
-        except RuntimeError:  # no convergence: half way to the cutting-plane point is always a fair question
-            return 0.5 * (self.best + self.centre)
-        return self.best - scale * residual[:K] / residual[K]
+        except RuntimeError:  # no convergence
+            return half_way
+        if residual[K] > -1e-12:
+            return half_way
+        return self.best - size * scale * residual[:K] / residual[K]

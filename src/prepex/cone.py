@@ -61,9 +61,11 @@ class one:  # noqa: N801 - reads as a word: one("efficacy").is_worth(between=(0.
         low = _checks.number("the lower rate", low, low=0.0, closed=True)
         if high != np.inf:
             high = _checks.number("the upper rate", high, low=0.0)
-        if not low < high:
+        if low > high:
+            raise ValueError(f"the rates must be given as low, high, got {low:g} and {high:g}")
+        if low == high:
             raise ValueError(
-                f"the rates must leave room, low < high, got {low:g} and {high:g}: "
+                f"the rates must leave room, low < high, got {low:g} twice: "
                 f"with a fixed rate {self.objective!r} and {of!r} are one objective, so add them up instead"
             )
         return Worth(str(self.objective), low, float(high), str(of))
@@ -74,6 +76,9 @@ class Cone:
     """A polyhedral preference cone, pointed and with an interior.
 
     Made by `orthant`, `angle`, `from_facets`, `from_rays` or `tradeoffs`.
+
+    facets   W, unit rows: the cone is {x : facets @ x >= 0}    (m, L)
+    name     how it was made, for tables; may be empty
 
     >>> cone = Cone.angle(120)
     >>> cone.dominates([2.0, 0.9], [1.0, 1.0])

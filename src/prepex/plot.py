@@ -84,7 +84,9 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
             cell = next(c for c in summaries if (c.rule, c.threshold, c.delta) == (*key, delta))
             mine = [r for r in rows if (r["rule"], r["threshold"], r["delta"]) == (*key, delta)]
             times = [row["stopping_time"] for row in mine]
-            axes.boxplot(times, positions=[place], vert=False, widths=0.6, showfliers=False, showmeans=True)
+            axes.boxplot(
+                times, positions=[place], orientation="horizontal", widths=0.6, showfliers=False, showmeans=True
+            )
             note = f"error {cell.error_rate:.1%}" + (f", {cell.n_censored} censored" if cell.n_censored else "")
             axes.annotate(
                 note,

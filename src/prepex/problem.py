@@ -55,6 +55,23 @@ class Problem:
         ):
             object.__setattr__(self, name, value)
 
+    def with_cone(self, cone: Cone) -> "Problem":
+        """The same problem under another cone.
+
+        >>> problem = Problem([[1.0, 0.0], [0.0, 0.5]], family=Gaussian(variance=1.0), cone=Cone.orthant(2))
+        >>> problem.with_cone(Cone.angle(150)).pareto_set
+        (0,)
+        """
+        labels = self.labels
+        return Problem(
+            self.means,
+            family=self.family,
+            cone=cone,
+            arms=labels.arms,
+            objectives=labels.objectives,
+            minimise=labels.minimise,
+        )
+
     @property
     def n_arms(self) -> int:
         """K."""

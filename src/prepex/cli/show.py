@@ -30,7 +30,6 @@ def problem_document(problem: Problem, cone: Cone) -> dict[str, Any]:
         "n_arms": problem.n_arms,
         "objectives": list(problem.labels.objectives),
         "minimise": list(problem.labels.minimise),
-        "family": repr(problem.family),
         "cone": {"name": repr(cone), "facets": cone.facets.tolist()},
         "pareto_set": [int(k) for k in mask.nonzero()[0]],
         "pareto_names": [problem.labels.arms[k] for k in mask.nonzero()[0]],
@@ -40,6 +39,7 @@ def problem_document(problem: Problem, cone: Cone) -> dict[str, Any]:
 def bound_document(problem: Problem, bound: Bound, deltas: list[float]) -> dict[str, Any]:
     """The lower bound in full."""
     return problem_document(problem, problem.cone) | {
+        "family": repr(problem.family),
         "characteristic_time": _finite(bound.time),
         "certified": [_finite(bound.lower), _finite(bound.upper)],
         "gap": bound.gap,
@@ -104,6 +104,7 @@ def show_pareto(problem: Problem, cones: list[Cone]) -> None:
 def runs_document(runs: Runs) -> dict[str, Any]:
     """The summary of a simulation."""
     return problem_document(runs.problem, runs.problem.cone) | {
+        "family": repr(runs.problem.family),
         "characteristic_time": _finite(runs.bound.time),
         "floors": [{"delta": delta, "pulls": _finite(runs.bound.floor(delta))} for delta in runs.deltas],
         "summary": [

@@ -28,14 +28,19 @@ def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
     kind, _, argument = text.partition(":")
     makers: dict[str, Callable[[], Cone]] = {
         "orthant": lambda: Cone.orthant(len(objectives)),
-        "angle": lambda: Cone.angle(parse_numbers("cone angle", argument)[0]),
+        "angle": lambda: Cone.angle(_parse_angle(argument)),
         "facets": lambda: Cone.from_facets(_parse_rows("cone facets", argument)),
         "rays": lambda: Cone.from_rays(_parse_rows("cone rays", argument)),
         "tradeoffs": lambda: Cone.tradeoffs(tuple(objectives), *(_parse_worth(p) for p in argument.split(";"))),
     }
     if kind not in makers:
         raise ValueError(f"cone must be {CONE_HELP}, got {text!r}")
-    return makers[kind]()
+    if kind == "orthant" and argument:
+        raise ValueError(f"cone orthant takes no argument, got {text!r}")
+    cone = makers[kind]()
+    if cone.n_objectives != len(objectives):
+        raise ValueError(f"cone must be over {len(objectives)} objectives, got {text!r} over {cone.n_objectives}")
+    return cone
 
 
 def read_problem(
@@ -63,7 +68,7 @@ def read_problem(
     if variance or objectives or minimise:
         raise ValueError(f"variance, objective and minimise are for a CSV file of your own, got instance {source!r}")
     problem = load(source)
-    return load(source, parse_cone(cone, problem.labels.objectives)) if cone else problem
+    return problem.with_cone(parse_cone(cone, problem.labels.objectives)) if cone else problem
 
 
 def make_rules(names: Sequence[str], alternatives: str) -> list[Rule]:
@@ -87,6 +92,13 @@ def _is_file(source: str) -> bool:
         return False
     looks_like_one = Path(source).suffix != "" or "/" in source or Path(source).exists()
     return looks_like_one
+
+
+def _parse_angle(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"cone angle must be a number of degrees, as in angle:120, got {text!r}") from None
 
 
 def _parse_rows(name: str, text: str) -> list[tuple[float, ...]]:

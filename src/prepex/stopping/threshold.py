@@ -44,7 +44,7 @@ class Heuristic(Threshold):
     """log((1 + log t) / delta). No proof.
 
     >>> round(Heuristic().level(0.1, (20, 3, 3)) + Heuristic().growth(np.array([50.0, 50.0]), (20, 3, 3)), 3)
-    4.027
+    4.026
     """
 
     code: ClassVar[int] = HEURISTIC
@@ -136,7 +136,7 @@ def mixture_cost(x: float) -> float:
     The paper prints the case border of h~_z as h^-1(1 / log z); it is h(1 / log z), where the two cases meet.
 
     >>> round(mixture_cost(1.0), 3)
-    5.281
+    9.105
     """
     y = (_inverse(1.0 + x) + math.log(math.pi**2 / 3.0)) / 2.0
     z = 1.5

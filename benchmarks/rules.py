@@ -1,0 +1,107 @@
+"""Whole rounds of the sampling rules: pull, update, evidence, next arm, all thresholds."""
+
+import time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.core import Rounds, equal_front, us, verdict
+from benchmarks.timing import side_by_side
+from prepex import Cone, Gaussian, Problem, instances
+from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, Stops, play
+from prepex.run import Setting
+from prepex.sampling import AcceleratedPreTS, FraPPE, InformationDirected, TnS, Uniform
+from prepex.stopping import Certified, Heuristic
+
+console = Console(width=110)
+BARS = {"FraPPE": 40, "InformationDirected": 20}
+
+
+class Run:
+    """A run of a rule that never stops, with every threshold watched."""
+
+    def __init__(self, problem, rule, n_rounds, *, certified=True, seed=0):
+        self.problem, self.n_rounds = problem, n_rounds
+        threshold = Certified() if certified else Heuristic()
+        self.setting = Setting.make(problem.family, problem.cone, problem.labels, rule, threshold, seed)
+        self.roots = np.linalg.cholesky(self.setting.covariances)
+        rng = np.random.default_rng(seed)
+        K, L = problem.means.shape
+        root = np.broadcast_to(self.roots, (K, L, L))
+        self.first = problem.benefits + np.einsum("kpq,kq->kp", root, rng.standard_normal((K, L)))
+        self.noise = rng.standard_normal((n_rounds, L))
+        codes = [HEURISTIC, KAUFMANN_KOOLEN] + ([CERTIFIED] if certified else [])
+        self.stops = Stops(
+            code=np.array(codes, dtype=np.int64),
+            level=np.full((len(codes), 2), np.inf),
+            time=np.zeros((len(codes), 2), dtype=np.int64),
+            answer=np.zeros((len(codes), 2, K), dtype=bool),
+            moment=np.zeros(0, dtype=np.int64),
+            wrong=np.zeros(0, dtype=bool),
+            right=np.zeros(K, dtype=bool),
+        )
+
+    def __call__(self):
+        K, L = self.problem.means.shape
+        course = self.setting.open(self.first, -np.log(0.1))
+        arms, pending, shift = np.zeros(1, np.int64), np.zeros(K, np.int64), np.zeros(L)
+        play(course, self.problem.benefits, self.roots, self.noise.copy(), self.stops, arms, pending, shift)
+        return course
+
+
+def whole_rounds():
+    problem = instances.covboost()
+    table = Table(
+        "rule", "certified too", "a round", "bare round", "ratio", "bar", box=None, header_style="bold",
+        title="Cov-Boost: a whole round / the bare round of the core's benchmark",
+    )  # fmt: skip
+    n = 10_000
+    bare = Rounds(problem.means, np.asarray(problem.family.variance), np.full(20, 0.05), n, 1)
+    slow = AcceleratedPreTS()
+    for rule, certified in (
+        (Uniform(), True),
+        (InformationDirected(follow="evidence"), True),
+        (InformationDirected(follow="evidence"), False),
+        (InformationDirected(follow="margin"), True),
+        (FraPPE(), True),
+        (FraPPE(), False),
+        (TnS(), True),
+        (slow, True),
+    ):
+        rounds = n if rule is not slow else 1000
+        run = Run(problem, rule, rounds, certified=certified)
+        alone, full = side_by_side(bare.bare, run, repeats=2 if rule is slow else 5)
+        alone, full = alone / n, full / rounds
+        ratio = full / alone
+        follow = getattr(rule, "follow", "")
+        limit = BARS.get(rule.name) if follow != "margin" else None
+        name = f"{rule.name} ({follow})" if follow else rule.name
+        shown = verdict(ratio, limit) if limit else ""
+        table.add_row(name, "yes" if certified else "no", us(full), us(alone), f"{ratio:.1f}", shown)
+    console.print(table)
+
+
+def scaling():
+    table = Table(
+        "K", "L", "|P|", "InformationDirected", "FraPPE", box=None, header_style="bold",
+        title="A round against K (equal |P|) and L (K = 25, random means)",
+    )  # fmt: skip
+    rng = np.random.default_rng(2)
+    sizes = [(k, 3) for k in (5, 20, 100, 500, 2000)] + [(25, length) for length in (2, 6, 10, 14)]
+    for n_arms, n_objectives in sizes:
+        by_arms = n_objectives == 3
+        means = equal_front(n_arms, rng) if by_arms else rng.normal(size=(n_arms, n_objectives))
+        problem = Problem(means, family=Gaussian(variance=1.0), cone=Cone.orthant(n_objectives))
+        rounds = max(3000, 3 * n_arms)
+        jobs = [Run(problem, rule, rounds, certified=False) for rule in (InformationDirected(), FraPPE())]
+        times = [seconds / rounds for seconds in side_by_side(*jobs, repeats=2)]
+        table.add_row(str(n_arms), str(n_objectives), str(len(problem.pareto_set)), *(us(t) for t in times))
+    console.print(table)
+
+
+def main():
+    began = time.perf_counter()
+    whole_rounds()
+    scaling()
+    console.print(f"took {time.perf_counter() - began:.0f} s")
