@@ -71,14 +71,14 @@ def binary_kl(delta: float) -> float:
 
 
 def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: int = 2000) -> Bound:
-    """T* and the optimal allocation, to a certified relative gap of at most `tol`.
+    """T* and the optimal allocation, to a certified relative gap of at most `tol`, which is at least 1e-7.
 
     >>> from prepex.instances import correlated
     >>> round(characteristic_time(correlated(0.0)).time, 3)
     121.263
     """
     _checks.instance("problem", problem, Problem)
-    tol = _checks.number("tol", tol, low=1e-9, high=1.0, closed=True)
+    tol = _checks.number("tol", tol, low=1e-7, high=1.0, closed=True)
     K = problem.n_arms
     uniform = np.full(K, 1.0 / K)
     oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels)
