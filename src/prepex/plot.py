@@ -99,15 +99,18 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
                 color="0.35",
             )
         axes.axvline(runs.bound.floor(delta), color=STYLES[1][0], linewidth=1.2, label="floor T* kl(delta, 1-delta)")
+        axes.plot([], [], marker="^", color="C2", linestyle="none", label="mean")
         axes.set_yticks(range(len(labels)), [f"{rule}\n({threshold})" for rule, threshold in labels])
         axes.set_ylim(len(labels) - 0.4, -0.7)
         axes.set_xlim(left=0)
+        axes.locator_params(axis="x", nbins=5)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.set_title(f"delta = {delta:g}")
         axes.set_xlabel("pulls until the stop")
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.25, linewidth=0.6)
     handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", frameon=False)
+    figure.legend(handles, names, loc="outside upper center", ncols=2, frameon=False)
     if path is not None:
         save(figure, path)
     return figure

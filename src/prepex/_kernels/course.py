@@ -52,7 +52,7 @@ FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING = 0, 1, 2
 ROOM, CUTS = 48, 192
 # The margin is looked at after every pull at first, then once in such a part of the run: a stop is delayed by no
 # more than that. A rule that follows it wants it fresh.
-FOLLOWED, WATCHED = 4000, 500
+FOLLOWED, WATCHED = 20000, 500
 LOG_4 = float(np.log(4.0))
 
 
