@@ -79,6 +79,14 @@ def test_a_tie_hidden_by_rounding_is_a_tie():
     assert characteristic_time(problem.with_cone(cone)).time == np.inf  # two scores of 14.235, equal but for rounding
 
 
+@pytest.mark.parametrize("a", [1.0, 1e5, 1e6, 1e7, 1e9])
+def test_units_do_not_make_ties(a):
+    """Only scores that differ by their own rounding are equal, whatever the size of the others."""
+    family = Gaussian(variance=[a * a, 1 / a**2])
+    problem = Problem([[a, 1 / a], [2 * a, 0.0]], family=family, cone=Cone.orthant(2))
+    assert characteristic_time(problem).time == pytest.approx(8.0, rel=1e-5)
+
+
 def test_small_gaps_do_not_stall():
     bound = characteristic_time(snw(Cone.angle(150)))
     assert bound.gap <= 1e-6 and bound.time == pytest.approx(46110.41, rel=1e-5)

@@ -129,8 +129,11 @@ def test_ties_and_single_arms_are_told(tmp_path):
         (("run", "covboost", "--alternatives", "all"), "alternatives must be 'complete' or 'paper', got 'all'"),
         (("run", "covboost", "--runs", "0"), "n_runs must be an integer of at least 1"),
         (("run", "covboost", "--max-pulls", "5"), "max_pulls must be an integer of at least 20"),
-        (("run", "covboost", "--delta", "0"), "delta must be in"),
+        (("run", "covboost", "--delta", "0"), "deltas must be in"),
         (("run", "correlated", "--runs", "1", "--save", "x.txt"), "path must end in .csv"),
+        (("run", "correlated", "--runs", "1", "--plot", "x.zzz"), "path must end in .png"),
+        (("run", "correlated", "--runs", "1", "--save", "no/such/x.csv"), "in a folder that exists"),
+        (("run", "correlated", "--runs", "1", "--jobs", "0"), "n_jobs must be a number of processes"),
     ],
 )
 def test_bad_input_is_one_clear_line(words, message):

@@ -1,5 +1,7 @@
 """The live experiment: resuming, batches, budgets, words, and bad input."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -102,7 +104,7 @@ def test_minimised_objectives_keep_the_users_sign():
         experiment.tell(arm, [1.0, 2.0] if arm == "arm 0" else [0.0, 5.0])
     assert experiment.recommendation.arms == ("arm 0",)
     np.testing.assert_allclose(experiment.means, [[1.0, 2.0], [0.0, 5.0]])
-    assert "cost at" in experiment.why() or "gain at" in experiment.why()
+    assert experiment.evidence.alternative.words.startswith("arm 1 would become Pareto optimal if arm 0 had ")
 
 
 def test_a_function_may_be_the_threshold():
@@ -133,6 +135,7 @@ def test_words_before_every_arm_was_tried():
         ({"max_pulls": 19}, "max_pulls must be an integer of at least 20, got 19"),
         ({"threshold": "sure"}, "threshold must be one of certified, heuristic, kaufmann_koolen, or a function"),
         ({"cone": Cone.orthant(2)}, "cone must be over 3 = n_objectives, got one over 2"),
+        ({"threshold": 3}, "threshold must be one of"),
         ({"seed": -1}, "seed must be an integer of at least 0"),
         ({"minimise": ("price",)}, "minimise must be one of"),
         ({"sampling": Oracle()}, "Oracle needs allocation="),
@@ -152,6 +155,9 @@ def test_bad_settings(options, message):
         (0, [1.0], r"reward must have shape \(2 = n_objectives,\), got \(1,\)"),
         (0, [1.0, np.nan], "reward must be finite, got nan"),
         (0, ["x", 1.0], "reward must be numbers"),
+        (0, ["1", "2"], "reward must be numbers"),
+        (0, [True, False], "reward must be numbers"),
+        (0, [1e200, 0.0], "reward must be at most 1e\\+100 in size, got 1e\\+200"),
     ],
 )
 def test_bad_outcomes_change_nothing(arm, reward, message):
@@ -164,6 +170,58 @@ def test_bad_outcomes_change_nothing(arm, reward, message):
     with pytest.raises(ValueError, match=message):
         experiment.tell_many([(0, [5.0, 5.0]), (arm, reward)])
     assert experiment.to_json() == before
+
+
+def test_a_budget_ends_even_before_every_arm_was_tried():
+    experiment = Experiment(3, 1, family=Gaussian(variance=1.0), max_pulls=3)
+    for _ in range(3):
+        experiment.tell(0, [1.0])
+    assert experiment.done and experiment.recommendation.status == "inconclusive"
+    assert experiment.recommendation.undecided == ("arm 0", "arm 1", "arm 2")
+
+
+def test_a_proven_threshold_certifies():
+    experiment = Experiment(2, 1, family=Gaussian(variance=0.01), threshold="kaufmann_koolen")
+    while not experiment.done:
+        experiment.tell(experiment.ask(), [1.0 if experiment.ask() == "arm 0" else 0.0])
+    assert experiment.recommendation.status == "certified"
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda counts, delta: np.nan, r"threshold\(counts, delta\) must be finite, got nan"),
+        (lambda counts, delta: "x", "must be a number finite, got 'x'"),
+        (lambda counts: 1.0, r"threshold must be a function of \(counts, delta\)"),
+    ],
+)
+def test_a_bad_function_is_refused_at_once(function, message):
+    with pytest.raises(ValueError, match=message):
+        Experiment(2, 1, family=Gaussian(variance=1.0), threshold=function)
+
+
+def test_damaged_documents_say_what_is_wrong():
+    experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
+    experiment.tell(0, [1.0])
+    good = json.loads(experiment.to_json())
+    for key in good:
+        with pytest.raises(ValueError, match="got no"):
+            Experiment.from_json(json.dumps({k: v for k, v in good.items() if k != key}))
+        for value in (None, 3, "x", [], {}):
+            if key not in ("max_pulls", "seed", "max_pending", "log") or value in ("x", {}):
+                with pytest.raises((ValueError, TypeError), match=r"must|needs"):
+                    Experiment.from_json(json.dumps(good | {key: value}))
+    damages = (
+        {"family": {"name": "Cauchy", "variance": 1}},
+        {"sampling": {"name": "x"}},
+        {"log": [[0]]},
+        {"log": [0]},
+    )
+    for damage in damages:
+        with pytest.raises(ValueError, match="must"):
+            Experiment.from_json(json.dumps(good | damage))
+    with pytest.raises(ValueError, match="got an unknown 'more'"):
+        Experiment.from_json(json.dumps(good | {"more": 1}))
 
 
 @pytest.mark.parametrize(

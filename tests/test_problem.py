@@ -121,6 +121,9 @@ def test_tables_without_names(write):
         ("x,x\n1,2\n3,4\n", "objectives in .* must be different"),
         ("name,other\na,b\nc,d\n", "a column of numbers for each objective"),
         ("name,x\na,1\nb,nan\n", "must be finite, got nan"),
+        ("name,x,y\na,1,2\nb,,3\n", "line 3: x must be a number as in other lines, got ''"),
+        ("name;x;y\na;1,5;2\nb;2,5;3\n", "line 2: x must use decimal points, got '1,5'"),
+        ("4,2\n3,1\n", "line 1: must be the names of the columns, got '4,2'"),
     ],
 )
 def test_unreadable_tables(write, text, message):

@@ -81,6 +81,11 @@ def test_a_run_that_hits_its_limit_is_censored_not_dropped():
     assert [(row["stopped"], row["correct"]) for row in runs.rows()] == [(False, None)] * 3
 
 
+def test_a_batch_never_goes_past_the_limit():
+    runs = simulate(covboost(), sampling=Uniform(), deltas=0.1, n_runs=2, batch=70, max_pulls=200)
+    assert all(not row["stopped"] and row["stopping_time"] <= 200 for row in runs.rows())
+
+
 def test_the_papers_alternatives_say_that_they_have_no_guarantee():
     runs = simulate(covboost(), sampling=FraPPE(alternatives="paper"), deltas=0.1, n_runs=30)
     (cell,) = runs.summary()
@@ -113,7 +118,7 @@ def test_files(runs, tmp_path):
     with (tmp_path / "runs.csv").open() as file:
         assert [int(row["stopping_time"]) for row in csv.DictReader(file)] == [row["stopping_time"] for row in rows]
     assert len(runs.to_frame()) == len(rows)
-    with pytest.raises(ValueError, match=r"path must end in .csv, .json or .parquet, got"):
+    with pytest.raises(ValueError, match=r"path must end in .csv, .json, .parquet, got"):
         runs.save(tmp_path / "runs.txt")
     with pytest.raises(ValueError, match="path must be writable"):
         runs.save(tmp_path / "no" / "runs.csv")
@@ -131,7 +136,18 @@ def test_clopper_pearson_by_its_definition():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"deltas": 1.5}, r"delta must be in \(0, 1\), got 1.5"),
+        ({"deltas": 1.5}, r"deltas must be in \(0, 1\), got 1.5"),
+        ({"deltas": []}, "deltas must have at least one entry, got none"),
+        ({"deltas": [0.1, 0.1]}, "deltas must be different from each other, got 0.1 twice"),
+        ({"sampling": []}, "sampling must have at least one entry"),
+        ({"sampling": [Uniform(), Uniform()]}, r"sampling must be different from each other, got Uniform\("),
+        ({"sampling": "frappe"}, "sampling must be a sequence of rules, got 'frappe'"),
+        ({"threshold": ["heuristic", "heuristic"]}, "threshold must be different"),
+        ({"threshold": []}, "threshold must have at least one entry"),
+        ({"n_jobs": 0}, "n_jobs must be a number of processes, or -1 for all cores, got 0"),
+        ({"n_jobs": "2"}, "n_jobs must be a number of processes"),
+        ({"moments": (10, 2000), "max_pulls": 100}, "moments must be at most 100 = max_pulls, got 2000"),
+        ({"batch": 1000, "max_pulls": 100}, "batch must be at most 100 = max_pulls, got 1000"),
         ({"n_runs": 0}, "n_runs must be an integer of at least 1"),
         ({"max_pulls": 3}, "max_pulls must be an integer of at least 5"),
         ({"threshold": "sure"}, "threshold must be one of"),

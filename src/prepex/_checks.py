@@ -9,15 +9,21 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+# Squares of larger numbers overflow.
+LARGEST = 1e100
+
 
 def real_array(name: str, value: Any, *shape: tuple[str, int | None]) -> Floats:
     """A read-only float copy of `value` with the given shape: (dimension's name, its size or None if free)."""
     words = ", ".join(dimension if size is None else f"{size} = {dimension}" for dimension, size in shape)
     expected = f"({words},)" if len(shape) == 1 else f"({words})"
     try:
+        raw = np.asarray(value)
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be numbers of shape {expected}, got {_short(value)}") from None
+    if raw.dtype.kind in "USb":  # text and truth values convert to numbers, but were hardly meant as such
+        raise ValueError(f"{name} must be numbers of shape {expected}, got {_short(value)}")
     fits = array.ndim == len(shape) and all(
         size is None or size == got for got, (_, size) in zip(array.shape, shape, strict=True)
     )
@@ -28,6 +34,8 @@ def real_array(name: str, value: Any, *shape: tuple[str, int | None]) -> Floats:
     if not np.all(np.isfinite(array)):
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"{name} must be finite, got {array[at]} at position {at}")
+    if np.abs(array).max() > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST:g} in size, got {array.flat[np.abs(array).argmax()]:g}")
     array.flags.writeable = False
     return array
 
@@ -46,6 +54,8 @@ def number(name: str, value: Any, *, low: float = -math.inf, high: float = math.
     expected = "finite" if math.isinf(low) and math.isinf(high) else f"in {left}{low:g}, {high:g})"
     try:
         real = float(value)
+        if isinstance(value, bool | str):
+            raise TypeError
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number {expected}, got {_short(value)}") from None
     if not math.isfinite(real) or not (low < real < high or (closed and real == low)):
@@ -66,6 +76,8 @@ def names(name: str, value: Iterable[Any] | None, count: int, default: str) -> t
         return tuple(f"{default} {k}" for k in range(count))
     if isinstance(value, str):
         raise ValueError(f"{name} must be a sequence of {count} names, got the single string {value!r}")
+    if not isinstance(value, Iterable):
+        raise ValueError(f"{name} must be a sequence of {count} names, got {_short(value)}")
     given = tuple(str(entry) for entry in value)
     if len(given) != count:
         raise ValueError(f"{name} must be {count} names, one for each {default}, got {len(given)}")
@@ -73,6 +85,19 @@ def names(name: str, value: Iterable[Any] | None, count: int, default: str) -> t
         if given.count(entry) > 1:
             raise ValueError(f"{name} must be different from each other, got {entry!r} {given.count(entry)} times")
     return given
+
+
+def listed(name: str, value: Any, what: str) -> tuple[Any, ...]:
+    """A non-empty sequence of different entries."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise ValueError(f"{name} must be a sequence of {what}, got {_short(value)}")
+    entries = tuple(value)
+    if not entries:
+        raise ValueError(f"{name} must have at least one entry, got none")
+    for index, entry in enumerate(entries):
+        if entry in entries[:index]:
+            raise ValueError(f"{name} must be different from each other, got {_short(entry)} twice")
+    return entries
 
 
 def member(name: str, value: Any, known: Sequence[str]) -> int:

@@ -24,8 +24,8 @@ LEVEL = 0.6
 SLACK = 0.3
 # Every w keeps this share of the tolerance in the uniform allocation, so that no arm's weight is zero.
 FLOOR = 0.01
-# Means that differ by less than this share of their size are the same: rounding, not a difference.
-SAME = 1e-12
+# Facet scores that differ by less than this share of the terms they are made of are equal: rounding, not a difference.
+SAME = 16 * float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +85,7 @@ def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: 
     closest = oracle.best()
     if closest is None:
         return Bound(0.0, 0.0, 0.0, uniform, ())
-    moved = np.abs(closest.means - closest.before[list(closest.arms)])
-    if not np.any(moved > SAME * np.abs(problem.means).max()):
+    if _is_tie(problem, closest):
         return Bound(math.inf, math.inf, math.inf, uniform, (closest,))
     bundle = Bundle(oracle, uniform, FLOOR * tol)
     for _ in range(max_iterations):
@@ -103,6 +102,16 @@ def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: 
     allocation.flags.writeable = False
     binding = oracle.at(allocation).pieces(1e-4 * bundle.lower)
     return Bound(2.0 / (bundle.lower + bundle.upper), 1.0 / bundle.upper, 1.0 / bundle.lower, allocation, binding)
+
+
+def _is_tie(problem: Problem, closest: Alternative) -> bool:
+    """Are the scores that the closest alternative must bridge equal to rounding?"""
+    benefits, facets = problem.benefits, problem.cone.facets
+    for arm, facet in closest.constraints:
+        terms = facets[facet] * benefits[[arm, closest.hub]]
+        if abs(terms[0].sum() - terms[1].sum()) > SAME * np.abs(terms).sum():
+            return False
+    return True
 
 
 class Bundle:

@@ -252,6 +252,8 @@ class Cone:
 
     def _points(self, name: str, value: ArrayLike) -> Floats:
         points = np.asarray(value, dtype=np.float64)
+        if not np.all(np.isfinite(points)):
+            raise ValueError(f"{name} must be finite, got {points.ravel()[~np.isfinite(points.ravel())][0]}")
         if points.shape[-1:] != (self.n_objectives,):
             raise ValueError(f"{name} must have shape (..., {self.n_objectives} = n_objectives), got {points.shape}")
         return points

@@ -1,6 +1,8 @@
 """Settings as JSON documents, and back."""
 
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -13,8 +15,8 @@ from prepex.sampling import RULES, Rule
 from prepex.stopping import THRESHOLDS, Threshold, UserThreshold
 
 
-def read(form: str, text: str) -> dict[str, Any]:
-    """A document of the given form."""
+def read(form: str, text: str, keys: Sequence[str]) -> dict[str, Any]:
+    """A document of the given form, with exactly these keys."""
     try:
         given = json.loads(text)
     except (TypeError, json.JSONDecodeError) as error:
@@ -23,7 +25,20 @@ def read(form: str, text: str) -> dict[str, Any]:
         raise ValueError("text must be what to_json wrote, got no 'format'")
     if given["format"] != form:
         raise ValueError(f"text must have the format {form!r}, got {given['format']!r}")
+    for key in {*keys} ^ {*given}:
+        raise ValueError(f"text must be what to_json wrote, got {'no' if key in keys else 'an unknown'} {key!r}")
+    if not isinstance(given["log"], list):
+        raise ValueError(f"log must be a list of outcomes, got {type(given['log']).__name__}")
     return given
+
+
+@contextmanager
+def damaged() -> Iterator[None]:
+    """What only a damaged document can cause, in one clear line."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        raise ValueError(f"text must be what to_json wrote, got a damaged document: {error!r}") from None
 
 
 def of_labels(labels: Labels) -> dict[str, Any]:
@@ -39,6 +54,8 @@ def of_family(family: Gaussian) -> dict[str, Any]:
 
 def family(given: dict[str, Any]) -> Gaussian:
     """Back."""
+    if given["name"] != "Gaussian":
+        raise ValueError(f"family must be Gaussian, got {given['name']!r}")
     return Gaussian(**{key: value for key, value in given.items() if key != "name"})
 
 
@@ -57,12 +74,18 @@ def cone(given: dict[str, Any]) -> Cone:
 
 def of_rule(rule: Rule) -> dict[str, Any]:
     """Name and parameters."""
-    return {"name": next(name for name, kind in RULES.items() if type(rule) is kind), **asdict(rule)}
+    known = [name for name, kind in RULES.items() if type(rule) is kind]
+    if not known:
+        raise ValueError(f"sampling must be one of the rules of prepex to be written, got {rule!r}")
+    return {"name": known[0], **asdict(rule)}
 
 
 def rule(given: dict[str, Any]) -> Rule:
     """Back."""
-    return RULES[given["name"]](**{key: value for key, value in given.items() if key != "name"})
+    if given["name"] not in RULES:
+        raise ValueError(f"sampling must be one of {', '.join(RULES)}, got {given['name']!r}")
+    parameters: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "name"}
+    return RULES[given["name"]](**parameters)
 
 
 def of_threshold(threshold: Threshold) -> dict[str, Any]:
@@ -74,5 +97,7 @@ def of_threshold(threshold: Threshold) -> dict[str, Any]:
 
 def threshold(given: dict[str, Any]) -> Threshold:
     """Back."""
+    if given["name"] not in THRESHOLDS:
+        raise ValueError(f"threshold must be one of {', '.join(THRESHOLDS)}, got {given['name']!r}")
     parameters = {key: tuple(value) for key, value in given.items() if key != "name"}
     return THRESHOLDS[given["name"]](**parameters)

@@ -18,6 +18,7 @@ from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex._kernels.ledger import VALUE
 from prepex._kernels.margin import margin, settle_tests
+from prepex._kernels.observe import observe
 from prepex.alternatives import Evidence, found_by, solver
 from prepex.cone import Cone
 from prepex.family import Gaussian
@@ -25,6 +26,11 @@ from prepex.labels import Labels
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
 from prepex.stopping import UserThreshold, as_threshold
+
+KEYS = (
+    *("format", "labels", "family", "cone", "sampling", "threshold"),
+    *("delta", "seed", "max_pulls", "max_pending", "log"),
+)
 
 
 @dataclass(frozen=True)
@@ -79,33 +85,36 @@ class Experiment:
         max_pulls: int | None = None,
         max_pending: int = 1024,
     ) -> None:
-        count = [
-            _checks.whole(n, v, low=1) if isinstance(v, int) else len(tuple(v))
-            for n, v in (("arms", arms), ("objectives", objectives))
-        ]
-        labels = Labels.make(
-            (count[0], count[1]),
-            None if isinstance(arms, int) else arms,
-            None if isinstance(objectives, int) else objectives,
-            minimise,
-        )
-        cone = _checks.instance("cone", cone or Cone.orthant(count[1]), Cone)
-        if cone.n_objectives != count[1]:
-            raise ValueError(f"cone must be over {count[1]} = n_objectives, got one over {cone.n_objectives}")
+        sizes: list[int] = []
+        given: list[tuple[Any, ...] | None] = []
+        for name, value in (("arms", arms), ("objectives", objectives)):
+            if isinstance(value, int | np.integer) and not isinstance(value, bool):
+                sizes.append(_checks.whole(name, value, low=1))
+                given.append(None)
+            else:
+                named = _checks.listed(name, value, "names, or how many")
+                given.append(named)
+                sizes.append(len(named))
+        labels = Labels.make((sizes[0], sizes[1]), given[0], given[1], minimise)
+        cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
+        if cone.n_objectives != sizes[1]:
+            raise ValueError(f"cone must be over {sizes[1]} = n_objectives, got one over {cone.n_objectives}")
         _checks.instance("family", family, Gaussian)
         self.family, self.labels = family, labels
         self.delta = _checks.number("delta", delta, low=0.0, high=1.0)
         self.seed = _checks.whole("seed", seed, low=0)
-        self.max_pulls = None if max_pulls is None else _checks.whole("max_pulls", max_pulls, low=count[0])
+        self.max_pulls = None if max_pulls is None else _checks.whole("max_pulls", max_pulls, low=sizes[0])
         self.max_pending = _checks.whole("max_pending", max_pending, low=1)
-        rule = _checks.instance("sampling", sampling or InformationDirected(), Rule)
+        rule = _checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule)
         key = int(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0])
         self.setting = Setting.make(family, cone, labels, rule, as_threshold(threshold), key)
-        if hasattr(rule, "allocation"):
-            self.setting._aim()
+        # A bad allocation or threshold is refused now, not at the first pull.
+        self.setting.aim()
+        if isinstance(self.setting.threshold, UserThreshold):
+            self.setting.threshold.checked(np.ones(sizes[0]), self.delta)
         self._log: list[tuple[int, Floats]] = []
         self._course: Course | None = None
-        self._scratch = np.zeros(count[1])
+        self._scratch = np.zeros(sizes[1])
         self._stopped: Recommendation | None = None
 
     # What to do next
@@ -119,7 +128,7 @@ class Experiment:
         """
         wanted = 1 if n is None else _checks.whole("n", n, low=1)
         out = np.zeros(len(self.labels.arms), dtype=np.int64)
-        for arm in pending:
+        for arm in (pending,) if isinstance(pending, str | int) else pending:
             out[_checks.member("pending", arm, self.labels.arms)] += 1
         if wanted + out.sum() > self.max_pending:
             raise ValueError(f"n must leave at most {self.max_pending} = max_pending pulls out, got {wanted} more")
@@ -156,20 +165,19 @@ class Experiment:
         [[1.0], [0.0]]
         """
         n_objectives = len(self.labels.objectives)
-        checked = [
-            (
-                _checks.member("arm", arm, self.labels.arms),
-                _checks.real_array("reward", reward, ("n_objectives", n_objectives)),
-            )
-            for arm, reward in outcomes
-        ]
+        checked = []
+        for entry in outcomes:
+            if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) != 2:
+                raise ValueError(f"outcomes must be pairs (arm, reward), got {entry!r}")
+            arm = _checks.member("arm", entry[0], self.labels.arms)
+            checked.append((arm, _checks.real_array("reward", entry[1], ("n_objectives", n_objectives))))
         for arm, reward in checked:
             self._log.append((arm, reward))
             self._advance(arm, reward * self.labels.signs)
 
     def _advance(self, arm: int, benefit: Floats) -> None:
         if self._course is not None:
-            kernels.observe(self._course, arm, benefit, self._scratch)
+            observe(self._course, arm, benefit, self._scratch)
         elif np.all(self.counts > 0):
             # The first outcome of each arm opens the course; any others told meanwhile follow in their order.
             first: dict[int, Floats] = {}
@@ -181,17 +189,16 @@ class Experiment:
                     first[k] = told
             rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.labels.signs
             self._course = self.setting.open(rows, -np.log(self.delta))
-            kernels.observe(self._course, -1, rows[0], self._scratch)
+            observe(self._course, -1, rows[0], self._scratch)
             for k, told in later:
-                kernels.observe(self._course, k, told * self.labels.signs, self._scratch)
-        if self._stopped is None and self._course is not None:
+                observe(self._course, k, told * self.labels.signs, self._scratch)
+        if self._stopped is None:
             self._check()
 
     def _check(self) -> None:
-        if self.reached >= self.needed:
-            status: Any = "certified" if self.setting.certified else "heuristic"
-            if self.setting.rule.alternatives == "paper":
-                status = "heuristic"
+        if self._course is not None and self.reached >= self.needed:
+            proven = self.setting.threshold.proven and self.setting.rule.alternatives == "complete"
+            status: Any = "certified" if proven else "heuristic"
             everyone = self.labels.arms
             self._stopped = Recommendation(status, self._pareto_names(), everyone, (), self.delta, self.n_pulls)
         elif self.max_pulls is not None and self.n_pulls >= self.max_pulls:
@@ -237,7 +244,7 @@ class Experiment:
         """What it must reach."""
         threshold, counts = self.setting.threshold, self.counts.astype(np.float64)
         if isinstance(threshold, UserThreshold):
-            return float(threshold.function(counts, self.delta))
+            return threshold.checked(counts, self.delta)
         return threshold.level(self.delta, self.setting.shape) + threshold.growth(counts, self.setting.shape)
 
     @property
@@ -290,7 +297,7 @@ class Experiment:
         )
 
     def why(self) -> str:
-        """Why it has not stopped yet, or what it stopped on, in words.
+        """Why it has not stopped yet, or what it answered, in words.
 
         >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1)
         >>> experiment.tell_many([("a", [1.0]), ("b", [0.0])])
@@ -299,23 +306,29 @@ class Experiment:
         """
         if self._course is None:
             return f"{self.n_pulls} pulls: every option must be tried once first. Next: {self.ask()}."
-        have, need = self.reached, self.needed
+        if self._stopped is not None:
+            answer, later = self._stopped, self.n_pulls - self._stopped.n_pulls
+            parts = [
+                f"Stopped after {answer.n_pulls} pulls: {answer.status} at delta {self.delta:g}.",
+                f"Pareto optimal: {', '.join(answer.arms)}.",
+            ]
+            if answer.undecided:
+                parts.append(f"Undecided: {', '.join(answer.undecided)}.")
+            if later:
+                parts.append(f"The {later} outcomes told since then do not change the answer.")
+            return " ".join(parts)
+        have, need, left = self.reached, self.needed, self.forecast
         parts = [
             f"{self.n_pulls} pulls. Looks Pareto optimal: {', '.join(self._pareto_names())}.",
             f"The closest alternative: {self.evidence.alternative or 'none'}.",
         ]
         what = "certified margin" if self.setting.certified else "evidence"
-        parts.append(f"The {what} is {have:.2f} of {need:.2f} needed at delta {self.delta:g}.")
+        parts.append(f"The {what} is {have:.2f}; it must reach {need:.2f} at delta {self.delta:g}.")
         if self.setting.certified and self._course.binding[0] >= 0:
             better, worse = (self.labels.arms[k] for k in self._course.binding[:2])
             parts.append(f"The weakest test: {better} over {worse}.")
-        if self.done:
-            parts.append(f"Stopped after {self.recommendation.n_pulls} pulls: {self.recommendation.status}.")
-        else:
-            left = self.forecast
-            parts.append(
-                "At the current rate about %s more pulls." % (f"{left:,}" if left is not None else "unknown many")
-            )
+        many = "an unknown number of" if left is None else f"about {left:,}"
+        parts.append(f"At the current rate {many} more pulls.")
         return " ".join(parts)
 
     @property
@@ -368,22 +381,24 @@ class Experiment:
         ...
         ValueError: text must be what to_json wrote, got no 'format'
         """
-        given = document.read("prepex experiment 1", text)
-        labels = given["labels"]
-        experiment = cls(
-            labels["arms"],
-            labels["objectives"],
-            family=document.family(given["family"]),
-            cone=document.cone(given["cone"]),
-            delta=given["delta"],
-            sampling=document.rule(given["sampling"]),
-            threshold=document.threshold(given["threshold"]),
-            minimise=labels["minimise"],
-            seed=given["seed"],
-            max_pulls=given["max_pulls"],
-            max_pending=given["max_pending"],
-        )
-        experiment.tell_many((arm, reward) for arm, *reward in given["log"])
+        given = document.read("prepex experiment 1", text, KEYS)
+        with document.damaged():
+            labels, log = given["labels"], list(given["log"])
+            experiment = cls(
+                tuple(labels["arms"]),
+                tuple(labels["objectives"]),
+                family=document.family(given["family"]),
+                cone=document.cone(given["cone"]),
+                delta=given["delta"],
+                sampling=document.rule(given["sampling"]),
+                threshold=document.threshold(given["threshold"]),
+                minimise=tuple(labels["minimise"]),
+                seed=given["seed"],
+                max_pulls=given["max_pulls"],
+                max_pending=given["max_pending"],
+            )
+            outcomes = [(arm, reward) for arm, *reward in log]
+        experiment.tell_many(outcomes)
         return experiment
 
     def __repr__(self) -> str:

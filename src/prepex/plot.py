@@ -9,10 +9,12 @@ import numpy as np
 from prepex import _checks
 from prepex.cone import Cone
 from prepex.problem import Problem
-from prepex.runs import Runs
+from prepex.runs import Runs, check_ending
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+FORMATS = (".png", ".svg", ".pdf")
 
 # Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
 STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
@@ -30,7 +32,12 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
     if problem.n_objectives != 2:
         raise ValueError(f"problem must have 2 objectives to be drawn, got {problem.n_objectives}")
     figure_class = _figure_class()
-    chosen = [problem.cone] if cones is None else list(cones)
+    if isinstance(cones, Cone):
+        cones = [cones]
+    chosen = [problem.cone] if cones is None else list(_checks.listed("cones", cones, "cones"))
+    for cone in chosen:
+        if _checks.instance("cones", cone, Cone).n_objectives != 2:
+            raise ValueError(f"cones must be over 2 objectives, got {cone!r}")
     figure = figure_class(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
     means = problem.means
@@ -85,7 +92,13 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
             mine = [r for r in rows if (r["rule"], r["threshold"], r["delta"]) == (*key, delta)]
             times = [row["stopping_time"] for row in mine]
             axes.boxplot(
-                times, positions=[place], orientation="horizontal", widths=0.6, showfliers=False, showmeans=True
+                times,
+                positions=[place],
+                orientation="horizontal",
+                widths=0.6,
+                showfliers=False,
+                showmeans=True,
+                medianprops={"color": "black"},
             )
             note = f"error {cell.error_rate:.1%}" + (f", {cell.n_censored} censored" if cell.n_censored else "")
             axes.annotate(
@@ -127,6 +140,8 @@ def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     'probability of a wrong Pareto set'
     """
     _checks.instance("runs", runs, Runs)
+    if not runs.records[0].moments:
+        raise ValueError("runs must have been simulated with moments= to have error curves, got none")
     figure = _figure_class()(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.add_subplot()
     for rule, (moments, wrong) in runs.error_curve().items():
@@ -144,6 +159,7 @@ def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
 
 def save(figure: "Figure", path: str | Path) -> None:
     """Write the figure; the ending of `path` gives the format (png, svg, pdf)."""
+    check_ending(path, FORMATS)
     try:
         figure.savefig(path, dpi=160)
     except (OSError, ValueError) as error:

@@ -53,22 +53,21 @@ class Setting:
         elif self.certified:
             follow = kernels.FOLLOW_EVIDENCE
         threshold = self.threshold if isinstance(self.threshold, Certified) else Certified()
-        return kernels.open_course(
-            self.cone.facets,
-            self.covariances,
-            first,
+        plan = kernels.Plan(
             rule=self.rule.code,
             follow=follow,
             paper=self.rule.alternatives == "paper",
-            aim=self._aim(),
+            aim=self.aim(),
             tolerance=self.rule.tolerance,
             goal=goal,
             rho=np.array(threshold.grid),
             budget=threshold.budget(self.shape),
             key=self.key,
         )
+        return kernels.open_course(self.cone.facets, self.covariances, first, plan)
 
-    def _aim(self) -> Floats:
+    def aim(self) -> Floats:
+        """The allocation that a fixed rule tracks, and every other starts from."""
         K = self.shape[0]
         if isinstance(self.rule, Oracle):
             if self.rule.allocation is None:

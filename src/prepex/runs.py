@@ -14,6 +14,8 @@ from prepex._checks import Floats
 from prepex.bound import Bound
 from prepex.problem import Problem
 
+FORMATS = (".csv", ".json", ".parquet")
+
 
 @dataclass(frozen=True, eq=False)
 class Record:
@@ -35,7 +37,8 @@ class Summary:
     """One rule, threshold and delta. A run that hit its pull limit counts with that limit, and as censored.
 
     error_upper   upper end of the one-sided Clopper-Pearson interval at confidence 0.99
-    below_floor   the mean lies below what any (1 - delta)-correct algorithm can reach: look at the error
+    below_floor   the mean lies below what any (1 - delta)-correct algorithm can reach, by three standard errors
+                  and with no run censored: look at the error
     """
 
     rule: str
@@ -129,7 +132,7 @@ class Runs:
             floor=floor,
             ratio_to_floor=mean / floor if floor > 0 else float("nan"),
             us_per_round=1e6 * sum(r.seconds for r in records) / max(sum(r.n_pulls for r in records), 1),
-            below_floor=mean < floor,
+            below_floor=len(stopped) == len(rows) > 1 and mean + 3 * spread < floor,
         )
 
     def error_curve(self) -> dict[str, tuple[Floats, Floats]]:
@@ -143,9 +146,7 @@ class Runs:
 
     def save(self, path: str | Path) -> None:
         """Write the rows; the ending of `path` gives the format: csv, json or parquet."""
-        path = Path(path)
-        if path.suffix not in (".csv", ".json", ".parquet"):
-            raise ValueError(f"path must end in .csv, .json or .parquet, got {str(path)!r}")
+        path = check_ending(path, FORMATS)
         try:
             if path.suffix == ".parquet":
                 self.to_frame().to_parquet(path)
@@ -161,6 +162,14 @@ class Runs:
                     )
         except OSError as error:
             raise ValueError(f"path must be writable, got {str(path)!r}: {error}") from None
+
+
+def check_ending(path: str | Path, endings: tuple[str, ...]) -> Path:
+    """A path with one of these endings."""
+    checked = Path(str(path))
+    if checked.suffix not in endings:
+        raise ValueError(f"path must end in {', '.join(endings)}, got {str(path)!r}")
+    return checked
 
 
 def clopper_pearson(wrong: int, total: int, confidence: float = 0.99) -> tuple[float, float]:

@@ -73,20 +73,29 @@ def simulate(
     [True, True, True, True, True]
     """
     _checks.instance("problem", problem, Problem)
-    rules = [sampling] if isinstance(sampling, Rule) else list(sampling)
-    listed = threshold if isinstance(threshold, list | tuple) else [threshold]
-    thresholds = tuple(as_threshold(entry) for entry in listed)
-    given = (deltas,) if np.ndim(np.asarray(deltas)) == 0 else tuple(np.asarray(deltas).tolist())
-    risks = tuple(_checks.number("delta", delta, low=0.0, high=1.0) for delta in given)
-    times = tuple(sorted(_checks.whole("moments", int(m), low=problem.n_arms) for m in moments))
+    rules = _checks.listed("sampling", [sampling] if isinstance(sampling, Rule) else sampling, "rules")
+    for rule in rules:
+        _checks.instance("sampling", rule, Rule)
+    several = isinstance(threshold, list | tuple)
+    thresholds = _checks.listed("threshold", [as_threshold(t) for t in (threshold if several else [threshold])], "")
+    risks = _checks.listed(
+        "deltas",
+        [_checks.number("deltas", d, low=0.0, high=1.0) for d in np.atleast_1d(np.asarray(deltas, dtype=object))],
+        "risks",
+    )
+    times = tuple(sorted(_checks.whole("moments", m, low=problem.n_arms) for m in moments))
+    if times and times[-1] > max_pulls:
+        raise ValueError(f"moments must be at most {max_pulls} = max_pulls, got {times[-1]}")
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be a number of processes, or -1 for all cores, got {n_jobs!r}")
     _checks.whole("n_runs", n_runs, low=1)
     _checks.whole("seed", seed, low=0)
-    _checks.whole("batch", batch, low=1)
     _checks.whole("max_pulls", max_pulls, low=problem.n_arms)
+    if _checks.whole("batch", batch, low=1) > max_pulls:
+        raise ValueError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
     bound = characteristic_time(problem)
     jobs: list[Job] = []
     for rule in rules:
-        _checks.instance("sampling", rule, Rule)
         if isinstance(rule, Oracle) and rule.allocation is None:
             rule = replace(rule, allocation=tuple(bound.allocation.tolist()))
         for group in _groups(rule, thresholds):
@@ -147,10 +156,10 @@ def one_run(job: Job) -> Record:
     noise = np.empty((0, L))
     # No row of noise, no pull: but the kernel is compiled or loaded now, and not on the clock.
     play(course, truth, roots, noise, stops, arms, pending, shift)
-    while not done and pulls < job.max_pulls:
+    while not done and pulls + job.batch <= job.max_pulls:
         if len(noise) < job.batch:
             noise = np.concatenate([noise, rng.standard_normal((max(CHUNK, job.batch), L))])
-        room = job.batch if user else min(len(noise), max(job.max_pulls - pulls, job.batch))
+        room = job.batch if user else min(len(noise), job.max_pulls - pulls)
         began = time.perf_counter()
         done, used = play(course, truth, roots, noise[:room], stops, arms, pending, shift)
         seconds += time.perf_counter() - began
@@ -197,7 +206,7 @@ def _watch_user(job: Job, course: Course, stops: Stops) -> bool:
     for i, threshold in enumerate(job.thresholds):
         if isinstance(threshold, UserThreshold):
             for d, delta in enumerate(job.deltas):
-                if stops.time[i, d] == 0 and course.near.real[0] >= threshold.function(inst.N.copy(), delta):
+                if stops.time[i, d] == 0 and course.near.real[0] >= threshold.checked(inst.N.copy(), delta):
                     stops.time[i, d] = course.whole[0]
                     stops.answer[i, d] = inst.mask
     return bool(np.all(stops.time > 0))

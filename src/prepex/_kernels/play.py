@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.course import MARGIN, PULLS, READY, SPENT, Course, observe_rule, propose_rule
+from prepex._kernels.course import MARGIN, PULLS, READY, SPENT, Course, propose_rule
 from prepex._kernels.instance import Bools, Floats, Int, Ints, law
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import VALUE
+from prepex._kernels.observe import observe_rule
 
 HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED = 0, 1, 2
 

@@ -105,15 +105,15 @@ def pareto(
     with _errors():
         problem = read_problem(source, objectives=objective or (), minimise=minimise or ())
         cones = [parse_cone(text, problem.labels.objectives) for text in cone or ["orthant"]]
-        if format is Format.json:
-            show.show_json([show.problem_document(problem, order) for order in cones])
-        else:
-            show.show_pareto(problem, cones)
         if plot is not None:
             from prepex.plot import fronts
 
             fronts(problem, cones, path=plot)
             typer.echo(f"wrote {plot}", err=True)
+        if format is Format.json:
+            show.show_json([show.problem_document(problem, order) for order in cones])
+        else:
+            show.show_pareto(problem, cones)
 
 
 @app.command()
@@ -145,7 +145,7 @@ def run(
 ) -> None:
     """Simulate sampling rules and thresholds: stopping times, error rates, and the floor."""
     from prepex.cli import show
-    from prepex.cli.source import make_rules, needs_variance, read_problem
+    from prepex.cli.source import check_outputs, make_rules, needs_variance, read_problem
     from prepex.simulation import simulate
 
     with _errors():
@@ -153,6 +153,7 @@ def run(
         problem = read_problem(
             source, cone=cone, variance=variance, objectives=objective or (), minimise=minimise or ()
         )
+        check_outputs(save, plot)
         rules = make_rules(rule or ["information", "frappe", "uniform"], alternatives)
         thresholds = threshold or ["heuristic"]
         with _progress(f"{runs} runs of {len(rules)} rules", quiet=format is Format.json) as (start, advance):

@@ -1,6 +1,7 @@
 """What the commands print: rich tables for people, JSON for scripts."""
 
 import json
+import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,8 @@ from prepex.instances import INSTANCES
 from prepex.problem import Problem
 from prepex.runs import Runs, Summary
 
-console = Console(highlight=False)
+# Wide enough for the tables where there is no terminal to fit.
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
 
 def show_json(document: Any) -> None:
@@ -126,7 +128,7 @@ def show_runs(runs: Runs) -> None:
             f"floor [bold]{runs.bound.floor(delta):,.0f}[/] pulls"
         )
         table = Table("rule", box=None, header_style="bold")
-        for name in ("mean pulls", "median", "errors", "99 % upper", "/ floor", "us/round"):
+        for name in ("mean pulls ± s.e.", "median", "errors", "99 % upper", "/ floor", "us/round"):
             table.add_column(name, justify="right", no_wrap=True)
         for cell in cells:
             table.add_row(*_run_row(cell))
@@ -151,7 +153,7 @@ def _run_row(cell: Summary) -> tuple[str, ...]:
         f"{cell.median:,.0f}",
         f"{wrong}/{finished}" + (f", {cell.n_censored} censored" if cell.n_censored else ""),
         f"{cell.error_upper:.3f}",
-        f"{cell.ratio_to_floor:.2f}",
+        "-" if not np.isfinite(cell.ratio_to_floor) or cell.n_censored else f"{cell.ratio_to_floor:.2f}",
         f"{cell.us_per_round:.1f}",
     )
 

@@ -79,6 +79,20 @@ def make_rules(names: Sequence[str], alternatives: str) -> list[Rule]:
     return [RULES[name](alternatives=alternatives) for name in names]  # type: ignore[arg-type]
 
 
+def check_outputs(save: Path | None, plot: Path | None) -> None:
+    """Refuse a bad file name before hours of simulation, not after."""
+    from prepex import plot as pictures
+    from prepex import runs
+
+    if save is not None:
+        runs.check_ending(save, runs.FORMATS)
+    if plot is not None:
+        runs.check_ending(plot, pictures.FORMATS)
+    for path in (save, plot):
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"path must be in a folder that exists, got {str(path)!r}")
+
+
 def needs_variance(source: str, variance: str | None) -> None:
     """A bound on a user's file is meaningless without the noise: no silent guess."""
     if _is_file(source) and variance is None:

@@ -55,6 +55,10 @@ def parse_table(text: str, *, source: str, objectives: tuple[str, ...] | None = 
     for (number, _), row in zip(lines[1:], body, strict=False):
         if len(row) != len(header):
             raise ValueError(f"{source}, line {number}: must have {len(header)} columns as the header, got {len(row)}")
+    if all(_is_number(name) for name in header):
+        raise ValueError(f"{source}, line {lines[0][0]}: must be the names of the columns, got {header_text.strip()!r}")
+    if objectives is None:
+        _refuse_mixed(source, [number for number, _ in lines[1:]], header, body)
     numeric = [name for index, name in enumerate(header) if all(_is_number(row[index]) for row in body)]
     chosen = numeric if objectives is None else [header[_checks.member("objectives", o, header)] for o in objectives]
     if not chosen:
@@ -73,6 +77,22 @@ def parse_table(text: str, *, source: str, objectives: tuple[str, ...] | None = 
         _checks.names(f"objectives in {source}", chosen, len(chosen), "objective"),
         _checks.real_array(f"means in {source}", means, ("n_arms", None), ("n_objectives", None)),
     )
+
+
+def _refuse_mixed(source: str, numbers: list[int], header: list[str], body: list[list[str]]) -> None:
+    """A column is an objective or a name: one bad cell must not turn the one into the other. The first may be both."""
+    for column in range(len(header)):
+        cells = [row[column] for row in body]
+        bad = [index for index, cell in enumerate(cells) if not _is_number(cell)]
+        if bad and all(_is_number(cell.replace(",", ".")) for cell in cells):
+            raise ValueError(
+                f"{source}, line {numbers[bad[0]]}: {header[column]} must use decimal points, got {cells[bad[0]]!r}"
+            )
+        if 0 < len(bad) < len(cells) and column > 0:
+            raise ValueError(
+                f"{source}, line {numbers[bad[0]]}: {header[column]} must be a number as in other lines, "
+                f"got {cells[bad[0]]!r}"
+            )
 
 
 def _is_number(cell: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from prepex._kernels.course import PRETS
-from prepex.sampling.rule import Rule, check_tolerance
+from prepex.sampling.rule import Rule, check_gap
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class AcceleratedPreTS(Rule):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_tolerance(self.gap)
+        check_gap(self.gap)
 
     @property
     def tolerance(self) -> float:

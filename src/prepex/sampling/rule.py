@@ -45,6 +45,6 @@ class Rule:
         return False
 
 
-def check_tolerance(value: float) -> float:
+def check_gap(value: float) -> float:
     """A relative gap."""
-    return _checks.number("tolerance", value, low=0.0, high=1.0)
+    return _checks.number("gap", value, low=0.0, high=1.0)

@@ -129,6 +129,13 @@ class UserThreshold(Threshold):
     proven: ClassVar[bool] = False
     theorem: ClassVar[str] = "none known: a function given by the user"
 
+    def checked(self, counts: Floats, delta: float) -> float:
+        """What the function says, if it is a number."""
+        try:
+            return _checks.number("threshold(counts, delta)", self.function(counts, delta))
+        except TypeError as error:
+            raise ValueError(f"threshold must be a function of (counts, delta), got {error}") from None
+
 
 def mixture_cost(x: float) -> float:
     """G(x) = 2 h~_{3/2}((h^-1(1 + x) + log(pi^2 / 3)) / 2), h(u) = u - log u (Kaufmann & Koolen, 2021, eq. 13).
