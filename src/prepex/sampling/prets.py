@@ -20,7 +20,7 @@ class AcceleratedPreTS(Rule):
     0.01
     """
 
-    gap: float = 0.02
+    gap: float = 0.05
 
     code: ClassVar[int] = PRETS
     title: ClassVar[str] = "AcceleratedPreTS"
