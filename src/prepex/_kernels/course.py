@@ -136,7 +136,8 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
     fewest = N[least] + pending[least]
     choice, lowest = np.int64(least), np.inf
     if rule == INFORMATION:
-        if fewest >= 0.5 * np.sqrt(t / K):
+        # Enough of every arm early, when a wrong mean could mislead for long; half as eager later.
+        if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
             u = uniform(course.key, whole[PULLS], ahead)
             if whole[FOLLOW] == FOLLOW_MARGIN:
                 if binding[0] >= 0:
