@@ -133,11 +133,16 @@ def refresh(ledger: Ledger, slack: float) -> float:
     key, seen, real, whole = ledger.key, ledger.seen, ledger.real, ledger.whole
     K = key.size
     whole[ROUND] += 1
+    if whole[PAPER] == 1:
+        # The bounds hold for the complete alternatives only: look at everything again.
+        ledger.inst.size[0] = find_front(ledger.inst.S, ledger.inst.mask, ledger.inst.front)
+        whole[CHANGED], whole[SIZE], whole[STALE], whole[UNSEEN] = -1, 0, 1, 0
+        for i in range(K):
+            ledger.gradient[i] = 0.0
+            ledger.rival[i] = -1
     if whole[STALE] == 1:
         real[VALUE] = np.inf
-    if whole[PAPER] == 1:
-        refresh_paper(ledger)
-    while whole[PAPER] == 0:
+    while True:
         k, limit = whole[CHANGED], np.inf
         if whole[STALE] == 0 or k < 0:
             if whole[UNSEEN] < K:
@@ -154,32 +159,9 @@ def refresh(ledger: Ledger, slack: float) -> float:
             if limit > 0.0:
                 seen[k] = whole[ROUND]
             solve_arm(ledger, k, limit)
-        elif real[VALUE] > 0.0 or not front_changed(ledger):
+        elif real[VALUE] > 0.0 or whole[PAPER] == 1 or not front_changed(ledger):
             break
     return float(real[VALUE])
-
-
-@part
-def refresh_paper(ledger: Ledger) -> None:
-    """The evidence of the paper's alternatives: Remove(i, j) for i in P and j outside, nothing else. No guarantee."""
-    inst, s, best, real, whole = ledger.inst, ledger.search, ledger.best, ledger.real, ledger.whole
-    K, m = inst.S.shape
-    inst.size[0] = find_front(inst.S, inst.mask, inst.front)
-    real[VALUE] = np.inf
-    whole[CHANGED], whole[STALE] = -1, 0
-    for k in range(K):
-        ledger.gradient[k] = 0.0
-    for p in range(inst.size[0]):
-        for j in range(K):
-            if not inst.mask[j] and pair_bound(inst.S, inst.V, inst.front[p], j) < real[VALUE]:
-                i = inst.front[p]
-                v = remove_pair(inst, i, j, s.star, s.desk)
-                if v < real[VALUE]:
-                    real[VALUE] = v
-                    n = keep_star(s.star, m, best)
-                    whole[CHANGED], whole[CENTRE], whole[SIZE] = i, j, n
-    if whole[CHANGED] >= 0:
-        add_gradient(inst, whole[CENTRE], best, whole[SIZE], ledger.gradient)
 
 
 @part
@@ -209,9 +191,12 @@ def solve_arm(ledger: Ledger, k: Int, limit: float) -> None:
     """The cheapest change of arm k's status: exact below `limit`, else a bound. The cheapest so far becomes Z."""
     inst, s, best, gradient, whole = ledger.inst, ledger.search, ledger.best, ledger.gradient, ledger.whole
     hub: Int = np.int64(k)
+    paper = whole[PAPER] == 1
     if inst.mask[k]:
-        v, n, hub = cheapest_remove(inst, k, limit, s, ledger.rival[k])
+        v, n, hub = cheapest_remove(inst, k, limit, s, ledger.rival[k], paper)
         ledger.rival[k] = hub
+    elif paper:
+        v, n = np.inf, np.int64(-1)
     else:
         v, n = cheapest_add(inst, k, limit, s, ledger.none, ledger.load[k])
     ledger.key[k] = np.sqrt(2.0 * v) * (1.0 - 1e-12) + ledger.real[DRIFT]
@@ -226,14 +211,17 @@ def solve_arm(ledger: Ledger, k: Int, limit: float) -> None:
 
 
 @part
-def cheapest_remove(inst: Instance, i: Int, limit: float, s: Search, rival: Int) -> tuple[float, Int, Int]:
-    """Cheapest Remove(i, j) over j in P, last time's rival first: (value, constraints, j), or (bound, -1, rival)."""
+def cheapest_remove(inst: Instance, i: Int, limit: float, s: Search, rival: Int, paper: bool) -> tuple[float, Int, Int]:
+    """Cheapest Remove(i, j) over j in P, last time's rival first: (value, constraints, j), or (bound, -1, rival).
+
+    `paper`: over j outside P instead, as the FraPPE paper has it.
+    """
     S, V, front = inst.S, inst.V, inst.front
     best, lowest, hub = limit, np.inf, np.int64(-1)
     n: Int = np.int64(-1)
-    for p in range(-1, inst.size[0]):
-        j = front[p] if p >= 0 else rival
-        if j < 0 or j == i or (p >= 0 and j == rival):
+    for p in range(-1, S.shape[0] if paper else inst.size[0]):
+        j = rival if p < 0 else np.int64(p) if paper else front[p]
+        if j < 0 or j == i or (p >= 0 and j == rival) or inst.mask[j] == paper:
             continue
         v = pair_bound(S, V, i, j)
         if v < best:
