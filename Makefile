@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/kernels
 	$(BIN)/prepex run covboost --rule information --rule frappe --rule uniform --delta 0.1 --delta 0.01 \
-		--threshold heuristic --runs 50 --seed 0 --save out/covboost.csv --plot out/covboost.png
+		--threshold heuristic --runs 30 --seed 0 --save out/covboost.csv --plot out/covboost.png
 	$(BIN)/prepex pareto snw --cone angle:90 --cone angle:120 --plot out/snw.png --format json > out/snw.json
 	@echo "All runs: out/covboost.csv, out/covboost.png. The fronts of the sorting networks: out/snw.png, out/snw.json"
 
