@@ -53,7 +53,7 @@ def pareto(scores):
     ]
 
 
-def margin(scores, counts, variances, rhos, budget):
+def margin(scores, counts, variances, rhos, price):
     """(margin, (better, worse, facet)); variances (K, m) are those of one reward's facet scores."""
     K, m = scores.shape
     front = pareto(scores)
@@ -66,9 +66,30 @@ def margin(scores, counts, variances, rhos, budget):
         if i in front:
             rows = [max((e(i, j, f), (i, j, f)) for f in range(m)) for j in range(K) if j != i]
             value, test = min(rows)
-            tests.append((value - budget[0], test))
+            tests.append((value - price[0][i], test))
         else:
-            rows = [min((e(j, i, f), (j, i, f)) for f in range(m)) for j in front]
+            rows = [min((e(j, i, f) - price[2][j], (j, i, f)) for f in range(m)) for j in front]
             value, test = max(rows)
-            tests.append((value - budget[1], test))
+            tests.append((value - price[1][i], test))
     return min(tests)
+
+
+def shares(scores, counts, variances):
+    """(share of each arm, part of each rival) that a pilot with these statistics gives."""
+    K = len(scores)
+    front = pareto(scores)
+
+    def ratio(i, j):
+        gap = np.maximum(scores[i] - scores[j], 0)
+        return gap**2 / (2 * (variances[i] / counts[i] + variances[j] / counts[j]))
+
+    doubt = np.array(
+        [
+            np.exp(-2 * min(ratio(i, j).max() for j in range(K) if j != i))
+            if i in front
+            else np.exp(-2 * max(ratio(j, i).min() for j in front))
+            for i in range(K)
+        ]
+    )
+    rival = np.where(np.isin(np.arange(K), front), 1.0, doubt)
+    return 0.9 * doubt / doubt.sum() + 0.1 / K, 0.9 * rival / rival.sum() + 0.1 / K

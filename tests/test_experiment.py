@@ -8,6 +8,7 @@ import pytest
 from prepex import Cone, Experiment, Gaussian
 from prepex.instances import covboost
 from prepex.sampling import FraPPE, InformationDirected, Oracle, Uniform
+from prepex.stopping import Certified
 
 PROBLEM = covboost()
 DEVIATION = np.sqrt([0.70, 0.83, 1.54])
@@ -235,3 +236,36 @@ def test_damaged_documents_say_what_is_wrong():
 def test_bad_documents(text, message):
     with pytest.raises(ValueError, match=message):
         Experiment.from_json(text)
+
+
+def test_a_pilot_is_left_out_of_the_tests_but_not_of_the_answer():
+    """One arm is told many times before the others' first outcomes: firsts first, the others in their order."""
+    rng = np.random.default_rng(3)
+    experiment = Experiment(3, 2, family=Gaussian(variance=1.0), threshold=Certified(pilot=4), seed=1)
+    told = [(0, rng.normal(size=2)) for _ in range(7)]
+    told += [(k, rng.normal(size=2)) for k in (1, 2, 1, 1, 2, 0, 1, 2)]
+    for arm, reward in told[:10]:
+        experiment.tell(arm, reward)
+    assert experiment.reached == -np.inf and experiment.forecast is None
+    assert "The first 12 pulls only set the shares of the risk" in experiment.why()
+    assert experiment.recommendation.undecided == experiment.labels.arms
+    for arm, reward in told[10:]:
+        experiment.tell(arm, reward)
+    first = [next(n for n, (k, _) in enumerate(told) if k == arm) for arm in range(3)]
+    order = first + [n for n in range(len(told)) if n not in first]
+    fresh = experiment._course.fresh
+    for arm in range(3):
+        late = [told[n][1] for n in order[12:] if told[n][0] == arm]
+        assert fresh.N[arm] == len(late)
+        np.testing.assert_allclose(fresh.S[arm], np.mean(late, axis=0), atol=1e-12)
+    np.testing.assert_allclose(experiment.means[1], np.mean([r for k, r in told if k == 1], axis=0))
+    again = Experiment.from_json(experiment.to_json())
+    assert again.setting.threshold == Certified(pilot=4) and again.reached == experiment.reached
+
+
+def test_a_pilot_may_be_none_and_must_be_whole():
+    experiment = Experiment(2, 1, family=Gaussian(variance=1.0), threshold=Certified(pilot=0))
+    experiment.tell_many([(0, [3.0]), (1, [0.0])])
+    assert np.isfinite(experiment.reached)
+    with pytest.raises(ValueError, match="pilot must be"):
+        Certified(pilot=-1)

@@ -6,6 +6,7 @@ from scipy.special import erfcx
 
 from prepex._kernels import margin as kernels
 from prepex._kernels.ledger import open_ledger
+from prepex._kernels.pilot import set_prices
 
 import reference_margin as reference
 from cases import CONES, NOISES, random_case
@@ -19,12 +20,12 @@ def make_instance(scores, counts, variances):
     return open_ledger(gram, np.array(scores, dtype=float), np.array(counts, dtype=float)).inst
 
 
-def run_margin(inst, budget=None, rho=RHO):
+def run_margin(inst, price=None, rho=RHO, guide=None):
     K, m = inst.S.shape
     binding = np.full(3, 7)
-    budget = kernels.default_budget(K, m) if budget is None else budget
+    price = kernels.equal_prices(K, m) if price is None else price
     grid = kernels.make_grid(inst.N, rho)
-    value = kernels.margin(inst, grid, budget, kernels.make_scratch(K), binding)
+    value = kernels.margin(inst, guide or inst, grid, price, kernels.make_scratch(K), binding)
     return value, tuple(int(k) for k in binding)
 
 
@@ -113,14 +114,14 @@ def test_margin_against_enumeration(cone, noise):
         half = case.facets @ np.linalg.cholesky(case.covariance.reshape(-1, 3, 3))
         counts = np.ceil(case.counts ** rng.uniform(0.5, 3))
         inst = open_ledger(half @ np.swapaxes(half, 1, 2), case.means @ case.facets.T, counts).inst
-        budget = kernels.default_budget(*inst.S.shape) if n_pareto < 4 else rng.uniform(0, 5, 2)
-        value, binding = run_margin(inst, budget)
-        exact, test = reference.margin(inst.S, inst.N, inst.V * inst.N[:, None], RHO, budget)
+        price = kernels.equal_prices(*inst.S.shape) if n_pareto < 2 else rng.uniform(0, 5, (3, len(inst.N)))
+        value, binding = run_margin(inst, price)
+        exact, test = reference.margin(inst.S, inst.N, inst.V * inst.N[:, None], RHO, price)
         assert value == pytest.approx(exact, abs=1e-8)
         assert binding == test
 
 
-def plain_margin(inst, budget):
+def plain_margin(inst, price):
     """The definition, by the kernel's own e-values: fast enough for many arms."""
     K, m = inst.S.shape
     grid = kernels.make_grid(inst.N, RHO)
@@ -132,9 +133,9 @@ def plain_margin(inst, budget):
     )
     front = np.flatnonzero(inst.mask)
     tests = [
-        min(e[i, j].max() for j in range(K) if j != i) - budget[0]
+        min(e[i, j].max() for j in range(K) if j != i) - price[0, i]
         if inst.mask[i]
-        else max(e[j, i].min() for j in front) - budget[1]
+        else max(e[j, i].min() - price[2, j] for j in front) - price[1, i]
         for i in range(K)
     ]
     return min(tests), e
@@ -149,13 +150,14 @@ def test_margin_of_many_arms_near_balance():
         scores = rng.normal(size=(K, m)) * (1, 0.1)[trial % 2] - rng.exponential(0.5, (K, 1))
         counts = np.ceil(10 ** rng.uniform(0, 4, K))
         inst = make_instance(scores, counts, rng.uniform(0.3, 3, (K, m)))
-        budget = kernels.default_budget(K, m)
-        value, (better, worse, facet) = run_margin(inst, budget)
-        exact, e = plain_margin(inst, budget)
+        price = kernels.equal_prices(K, m) + (trial % 3) * rng.uniform(-1, 1, (3, K))
+        value, (better, worse, facet) = run_margin(inst, price)
+        exact, e = plain_margin(inst, price)
         assert value == pytest.approx(exact, abs=1e-9)
-        in_front = bool(inst.mask[better] and e[better, worse].max() - budget[0] == pytest.approx(value, abs=1e-9))
+        in_front = e[better, worse].max() - price[0, better] == pytest.approx(value, abs=1e-9)
         kinds.add(in_front)
-        assert e[better, worse, facet] - budget[0 if in_front else 1] == pytest.approx(value, abs=1e-9)
+        paid = price[0, better] if in_front else price[1, worse] + price[2, better]
+        assert e[better, worse, facet] - paid == pytest.approx(value, abs=1e-9)
     assert kinds == {True, False}
 
 
@@ -175,6 +177,34 @@ def test_ties_hold_the_margin_at_minus_infinity():
     # Dominated, but level with its only dominator on one facet: nothing is certain there.
     level = make_instance([[1.0, 0.0], [0.5, 0.0]], [9, 9], np.ones((2, 2)))
     assert run_margin(level) == (-np.inf, (0, 1, 1))
+
+
+def test_a_dominator_that_the_outcomes_after_the_pilot_do_not_show():
+    """Every rival is level with arm 2 or below it there: the test to work on is the one that all outcomes name."""
+    variances = np.ones((3, 2))
+    every = make_instance([[1.0, 0.0], [0.0, 1.0], [-0.5, 0.9]], [50, 50, 50], variances)
+    late = make_instance([[1.0, 0.0], [0.0, 0.8], [-0.5, 0.9]], [9, 9, 9], variances)
+    assert np.flatnonzero(every.mask).tolist() == [0, 1]
+    late = late._replace(mask=every.mask, front=every.front, size=every.size)
+    assert run_margin(late, guide=every) == (-np.inf, (1, 2, 1))
+
+
+def test_prices_of_a_pilot_against_their_definition():
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        K, m = int(rng.integers(2, 12)), int(rng.integers(1, 5))
+        counts, variances = np.ceil(10 ** rng.uniform(0, 2, K)), rng.uniform(0.3, 3, (K, m))
+        inst = make_instance(rng.normal(size=(K, m)) - rng.exponential(1, (K, 1)), counts, variances)
+        price = np.zeros((3, K))
+        set_prices(inst, np.zeros(K), price)
+        share, part = reference.shares(inst.S, counts, variances)
+        np.testing.assert_allclose(np.exp(-price[0]) * m, share, rtol=1e-10)
+        for i in range(K):
+            others = np.delete(np.arange(K), i)
+            spent = np.exp(-price[1, i] - price[2, others])
+            np.testing.assert_allclose(spent, share[i] * part[others] / (1 - part[i]), rtol=1e-10)
+            assert spent.sum() == pytest.approx(share[i], rel=1e-10), "rivals spend exactly the arm's share"
+        assert np.sum(m * np.exp(-price[0])) == pytest.approx(1.0, rel=1e-10)
 
 
 def test_one_arm_is_certain():

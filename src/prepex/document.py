@@ -99,5 +99,5 @@ def threshold(given: dict[str, Any]) -> Threshold:
     """Back."""
     if given["name"] not in THRESHOLDS:
         raise ValueError(f"threshold must be one of {', '.join(THRESHOLDS)}, got {given['name']!r}")
-    parameters = {key: tuple(value) for key, value in given.items() if key != "name"}
+    parameters: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "name"}
     return THRESHOLDS[given["name"]](**parameters)

@@ -16,8 +16,9 @@ from prepex import _checks, document
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
+from prepex._kernels.instance import Instance
 from prepex._kernels.ledger import VALUE
-from prepex._kernels.margin import margin, settle_tests
+from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, Grid, margin, settle_tests
 from prepex._kernels.observe import observe
 from prepex.alternatives import Evidence, found_by, solver
 from prepex.cone import Cone
@@ -188,7 +189,7 @@ class Experiment:
                 else:
                     first[k] = told
             rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.labels.signs
-            self._course = self.setting.open(rows, -np.log(self.delta))
+            self._course = self.setting.open(rows)
             observe(self._course, -1, rows[0], self._scratch)
             for k, told in later:
                 observe(self._course, k, told * self.labels.signs, self._scratch)
@@ -236,8 +237,16 @@ class Experiment:
             return -np.inf
         if not self.setting.certified:
             return float(self._course.near.real[VALUE])
-        near, course = self._course.near.inst, self._course
-        return float(margin(near, course.grid, course.budget, course.scratch, course.binding.copy()))
+        course = self._course
+        if not self._testable:
+            return -np.inf
+        return float(margin(*self._tests(course), course.scratch, course.binding.copy()))
+
+    @property
+    def _testable(self) -> bool:
+        """Is the pilot over, and every arm tried since?"""
+        whole = self._require_course().whole
+        return bool(whole[kernels.PULLS] >= whole[kernels.PILOT] and whole[kernels.MISSING] == 0)
 
     @property
     def needed(self) -> float:
@@ -280,8 +289,9 @@ class Experiment:
         if self._course is not None:
             course = self._course
             if self.setting.certified:
-                settle_tests(course.near.inst, course.grid, course.budget, self.needed, course.scratch)
-                decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
+                if self._testable:
+                    settle_tests(*self._tests(course), self.needed, course.scratch)
+                    decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
             else:
                 found = self.evidence
                 risky = {piece.arm for piece in found.pieces(max(self.needed - found.value, 0.0))}
@@ -323,8 +333,14 @@ class Experiment:
             f"The closest alternative: {self.evidence.alternative or 'none'}.",
         ]
         what = "certified margin" if self.setting.certified else "evidence"
-        parts.append(f"The {what} is {have:.2f}; it must reach {need:.2f} at delta {self.delta:g}.")
-        if self.setting.certified and self._course.binding[0] >= 0:
+        if self.setting.certified and not self._testable:
+            pilot = int(self._course.whole[kernels.PILOT])
+            parts.append(
+                f"The first {pilot:,} pulls only set the shares of the risk; then every option is tried again."
+            )
+        else:
+            parts.append(f"The {what} is {have:.2f}; it must reach {need:.2f} at delta {self.delta:g}.")
+        if self.setting.certified and self._testable:
             better, worse = (self.labels.arms[k] for k in self._course.binding[:2])
             parts.append(f"The weakest test: {better} over {worse}.")
         many = "an unknown number of" if left is None else f"about {left:,}"
@@ -336,15 +352,30 @@ class Experiment:
         """Pulls still needed if the evidence goes on growing in proportion; None if there is none yet."""
         if self._course is None:
             return None
-        paid = 0.0
+        paid, pulls = 0.0, self.n_pulls
         if self.setting.certified:
-            binding = self._course.binding
-            inside = binding[0] >= 0 and bool(self._course.near.inst.mask[binding[1]])
-            paid = float(self._course.budget[0 if inside else 1])
+            if not self._testable:
+                return None
+            paid, pulls = self._paid(self._course), pulls - int(self._course.whole[kernels.PILOT])
         have, need = self.reached + paid, self.needed + paid
         if not have > 0:
             return None
-        return max(int(np.ceil(self.n_pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
+        return max(int(np.ceil(pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
+
+    @staticmethod
+    def _tests(course: Course) -> tuple[Instance, Instance, Grid, Floats]:
+        """What the certified tests are made of."""
+        return course.fresh, course.near.inst, course.grid, course.price
+
+    @staticmethod
+    def _paid(course: Course) -> float:
+        """The price of the binding test."""
+        better, worse, _ = course.binding
+        if better < 0:
+            return 0.0
+        if course.near.inst.mask[worse]:
+            return float(course.price[IN_FRONT, better])
+        return float(course.price[OUT_OF_FRONT, worse] + course.price[AS_RIVAL, better])
 
     # Keeping it
 

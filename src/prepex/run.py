@@ -45,8 +45,8 @@ class Setting:
         """Does the certified margin decide the stop?"""
         return isinstance(self.threshold, Certified)
 
-    def open(self, first: Floats, goal: float) -> Course:
-        """The course after one pull of each arm, with these benefits (K, L); `goal`: the least margin that may stop."""
+    def open(self, first: Floats) -> Course:
+        """The course after one pull of each arm, with these benefits (K, L)."""
         follow = kernels.FOLLOW_NOTHING
         if self.rule.follows_margin(self.certified):
             follow = kernels.FOLLOW_MARGIN
@@ -59,9 +59,8 @@ class Setting:
             paper=self.rule.alternatives == "paper",
             aim=self.aim(),
             tolerance=self.rule.tolerance,
-            goal=goal,
             rho=np.array(threshold.grid),
-            budget=threshold.budget(self.shape),
+            pilot=threshold.pilot_pulls(self.shape[0]),
             key=self.key,
         )
         return kernels.open_course(self.cone.facets, self.covariances, first, plan)

@@ -148,7 +148,7 @@ def one_run(job: Job) -> Record:
     roots: Floats = np.linalg.cholesky(setting.covariances).astype(np.float64)
     root = roots if len(roots) > 1 else np.broadcast_to(roots, (K, L, L))
     first = truth + np.einsum("kpq,kq->kp", root, rng.standard_normal((K, L)))
-    course = setting.open(first, -np.log(max(job.deltas)))
+    course = setting.open(first)
     stops = _stops(job)
     user = any(isinstance(threshold, UserThreshold) for threshold in job.thresholds)
     arms, pending, shift = np.zeros(job.batch, np.int64), np.zeros(K, np.int64), np.zeros(L)

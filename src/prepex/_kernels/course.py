@@ -12,10 +12,11 @@ Legend
     pieces    of `far` near its minimum;  table, label, mix: the game over them
     slot      row of an arm in the table, and the arm of a row; every: 0, 1, 2, ...
     cuts      gradients seen by PreTS;  best  its best allocation
-    grid, scratch, binding, budget   of the certified margin
-    whole     PULLS t, RULE, FOLLOW, CHECK: when the margin is next looked at, READY: seen once
-    real      MARGIN, STEEP: max |g| so far (TnS), TOLERANCE (PreTS), SPENT: sum_k log(1 + log N_k),
-              GOAL: the least margin of interest, log(1 / delta)
+    fresh     the outcomes after the pilot, with the Pareto set of all: what the certified margin may use
+    grid, scratch, binding, price   of the certified margin; both arms of `binding` alike: only that arm is missing
+    whole     PULLS t, RULE, FOLLOW, CHECK: when the margin is next looked at, READY: seen once,
+              PILOT: the pulls of the pilot, MISSING: arms without a pull after it
+    real      MARGIN, STEEP: max |g| so far (TnS), TOLERANCE (PreTS), SPENT: sum_k log(1 + log N_k)
     key       (1,) uint64 of the rule's own randomness
 """
 
@@ -25,13 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex._kernels.branch import Pieces, make_pieces
-from prepex._kernels.instance import Floats, Int, Ints
+from prepex._kernels.instance import Floats, Instance, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import VALUE, Ledger, open_ledger
-from prepex._kernels.margin import Grid, Scratch, make_grid, make_scratch
+from prepex._kernels.margin import Grid, Scratch, equal_prices, make_grid, make_scratch
 
-PULLS, RULE, FOLLOW, CHECK, READY = 0, 1, 2, 3, 4
-MARGIN, STEEP, TOLERANCE, SPENT, GOAL = 0, 1, 2, 3, 4
+PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING = 0, 1, 2, 3, 4, 5, 6
+MARGIN, STEEP, TOLERANCE, SPENT = 0, 1, 2, 3
 FIXED, FRAPPE, INFORMATION, TNS, PRETS = 0, 1, 2, 3, 4
 FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING = 0, 1, 2
 
@@ -57,10 +58,11 @@ class Course(NamedTuple):
     every: Ints
     cuts: Floats
     best: Floats
+    fresh: Instance
     grid: Grid
     scratch: Scratch
     binding: Ints
-    budget: Floats
+    price: Floats
     whole: Ints
     real: Floats
     key: NDArray[np.uint64]
@@ -74,9 +76,8 @@ class Plan(NamedTuple):
     paper: bool
     aim: Floats
     tolerance: float
-    goal: float
     rho: Floats
-    budget: Floats
+    pilot: int
     key: int
 
 
@@ -88,8 +89,12 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
     prec = np.linalg.inv(covariances)
     scores, ones = first @ facets.T, np.ones(K)
     m = len(facets)
+    near = open_ledger(gram, scores, ones, paper=plan.paper)
+    fresh = near.inst._replace(N=np.array(near.inst.N), S=np.array(near.inst.S), V=np.array(near.inst.V))
+    if plan.pilot > 0:
+        fresh.N[:], fresh.S[:], fresh.V[:] = 0.0, 0.0, np.inf
     return Course(
-        near=open_ledger(gram, scores, ones, paper=plan.paper),
+        near=near,
         far=open_ledger(gram, scores, ones, paper=plan.paper),
         W=np.array(facets, order="C"),
         prec=np.ascontiguousarray(0.5 * (prec + np.swapaxes(prec, 1, 2))),
@@ -104,12 +109,13 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
         every=np.arange(K),
         cuts=np.zeros((K, CUTS)),
         best=np.zeros(K),
+        fresh=fresh,
         grid=make_grid(ones, plan.rho),
         scratch=make_scratch(K),
         binding=np.full(3, -1, dtype=np.int64),
-        budget=np.array(plan.budget),
-        whole=np.array([K, plan.rule, plan.follow, K, 0], dtype=np.int64),
-        real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.goal]),
+        price=equal_prices(K, m),
+        whole=np.array([K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot > 0 else 0], dtype=np.int64),
+        real=np.array([-np.inf, 0.0, plan.tolerance, 0.0]),
         key=np.array([plan.key], dtype=np.uint64),
     )
 
@@ -127,7 +133,7 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
 def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
     """The next arm when `pending` pulls (K,), `ahead` in all, are out and not told yet."""
     near, aim, target, whole = course.near, course.aim, course.target, course.whole
-    N, gradient, binding = near.inst.N, near.gradient, course.binding
+    N, fresh, gradient, binding = near.inst.N, course.fresh.N, near.gradient, course.binding
     K, t, rule = aim.size, whole[PULLS] + ahead, whole[RULE]
     least: Int = np.int64(0)
     for k in range(K):
@@ -139,10 +145,9 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
         # Enough of every arm early, when a wrong mean could mislead for long; half as eager later.
         if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
             u = uniform(course.key, whole[PULLS], ahead)
-            if whole[FOLLOW] == FOLLOW_MARGIN:
-                if binding[0] >= 0:
-                    i, j = binding[0], binding[1]
-                    choice = i if u * (N[i] + N[j]) < N[j] else j
+            if whole[FOLLOW] == FOLLOW_MARGIN and binding[0] >= 0:
+                i, j = binding[0], binding[1]
+                choice = i if u * (fresh[i] + fresh[j]) < fresh[j] else j
             elif 0.0 < near.real[VALUE] < np.inf:
                 left = u * near.real[VALUE]
                 for k in range(K):

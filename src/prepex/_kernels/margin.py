@@ -8,8 +8,10 @@ For a facet w and arms i, j with scores x_k = w . M_k and variances s_k^2 = w' c
 
 evidence against w . mu_i <= w . mu_j, valid at any time and under any sampling (docs/certified.md). The margin is
 
-    min over i in P of       min_{j != i}   max_w e_w(i over j) - log(K m),
-             i not in P of   max_{j in P}   min_w e_w(j over i) - log(K (K - 1)).
+    min over i in P of       min_{j != i}   max_w e_w(i over j) - price[IN_FRONT, i],
+             i not in P of   max_{j in P}   min_w e_w(j over i) - price[AS_RIVAL, j] - price[OUT_OF_FRONT, i].
+
+Without a pilot the prices make log(K m) and log(K (K - 1)).
 
 Every arm first gets a lower bound; then the arms are solved, the lowest bound first, until no bound is below the
 smallest solved test. An e is computed only as far as it matters: inside a window (low, high).
@@ -18,7 +20,7 @@ Legend
     rho       the grid, ascending                                       (J,)
     shrink    1/2 log(rho / (N_k + rho))                                (K, J)
     soft      (N_k + rho) / N_k^2, so that z^2 = u^2 / (s_k^2 soft)     (K, J)
-    budget    log(K m), log(K (K - 1))                                  (2,)
+    price     of a test of arm i in P, of arm i not in P, of rival j    (3, K)
     bound     a lower bound of arm k's test                             (K,)
     rival     the j that gives it                                       (K,)
     binding   better, worse, facet of the binding test                  (3,)
@@ -34,7 +36,7 @@ from prepex._kernels.instance import Floats, Instance, Int, Ints
 from prepex._kernels.jit import kernel, part
 
 BETTER, WORSE, WHERE = 0, 1, 2
-IN_FRONT, OUT_OF_FRONT = 0, 1
+IN_FRONT, OUT_OF_FRONT, AS_RIVAL = 0, 1, 2
 
 # g'(0): the mean of |X|, X standard normal; also its density and its hazard rate at 0.
 SLOPE = math.sqrt(2.0 / math.pi)
@@ -93,9 +95,11 @@ def default_grid() -> Floats:
     return np.array([4.0, 64.0, 64.0, 1024.0, 1024.0, 16384.0])
 
 
-def default_budget(K: int, m: int) -> Floats:
-    """log(K m), log(K (K - 1))."""
-    return np.log([K * m, max(K * (K - 1), 1)])
+def equal_prices(K: int, m: int) -> Floats:
+    """Every arm has the same share of delta, every facet and every rival the same part of it."""
+    price = np.empty((3, K))
+    price[IN_FRONT], price[OUT_OF_FRONT], price[AS_RIVAL] = np.log(K * m), np.log(K), np.log(max(K - 1, 1))
+    return price
 
 
 def make_grid(weights: Floats, rho: Floats) -> Grid:
@@ -297,20 +301,20 @@ def bound_front(inst: Instance, grid: Grid, i: Int) -> tuple[float, Int]:
 
 
 @part
-def bound_dominated(inst: Instance, grid: Grid, i: Int) -> tuple[float, Int]:
-    """(min_f of a bound of e_f(j over i), j) for the j in P with the largest smallest likelihood ratio."""
-    S, V = inst.S, inst.V
-    most, rival = -1.0, np.int64(-1)
+def bound_dominated(inst: Instance, guide: Instance, grid: Grid, toll: Floats, i: Int) -> tuple[float, Int]:
+    """(min_f of a bound of e_f(j over i) - toll_j, j) for the j in P with the guide's largest ratio less toll."""
+    S, V = guide.S, guide.V
+    most, rival = -np.inf, np.int64(-1)
     for p in range(inst.size[0]):
         least = np.inf
         for f in range(S.shape[1]):
             least = min(least, glr(S, V, inst.front[p], i, f))
-        if least > most:
-            most, rival = least, inst.front[p]
+        if least - toll[inst.front[p]] > most:
+            most, rival = least - toll[inst.front[p]], inst.front[p]
     low = np.inf
     for f in range(S.shape[1]):
         low = min(low, survey(inst, grid, rival, i, f)[0])
-    return low, rival
+    return low - toll[rival], rival
 
 
 @part
@@ -345,8 +349,10 @@ def test_front(inst: Instance, grid: Grid, i: Int, rival: Int, limit: float) -> 
 
 
 @part
-def test_dominated(inst: Instance, grid: Grid, i: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
-    """(max_{j in P} min_f e_f(j over i), j, f), the rival first; at least the limit if it is not below the limit."""
+def test_dominated(
+    inst: Instance, grid: Grid, toll: Floats, i: Int, rival: Int, limit: float
+) -> tuple[float, Int, Int]:
+    """(max_{j in P} min_f e_f(j over i) - toll_j, j, f), the rival first; at least the limit if not below it."""
     S, V = inst.S, inst.V
     m = S.shape[1]
     best = -np.inf
@@ -364,7 +370,7 @@ def test_dominated(inst: Instance, grid: Grid, i: Int, rival: Int, limit: float)
         value, facet = np.inf, start
         for turn in range(m):
             c = start if turn == 0 else (np.int64(0) if turn == start else np.int64(turn))
-            e = e_value(inst, grid, j, i, c, best, min(value, limit))
+            e = e_value(inst, grid, j, i, c, best + toll[j], min(value, limit) + toll[j]) - toll[j]
             if e < value:
                 value, facet = e, c
             if value <= best:
@@ -375,9 +381,12 @@ def test_dominated(inst: Instance, grid: Grid, i: Int, rival: Int, limit: float)
 
 
 @kernel
-def margin(inst: Instance, grid: Grid, budget: Floats, scratch: Scratch, binding: Ints) -> float:
-    """The margin, and in `binding` the test that attains it. One arm: infinity, and -1 three times."""
-    mask, bound = inst.mask, scratch.bound
+def margin(inst: Instance, guide: Instance, grid: Grid, price: Floats, scratch: Scratch, binding: Ints) -> float:
+    """The margin, and in `binding` the test that attains it. One arm: infinity, and -1 three times.
+
+    `guide` has all outcomes, `inst` those that count: where the latter show no dominator yet, the guide names it.
+    """
+    mask, bound, toll = inst.mask, scratch.bound, price[AS_RIVAL]
     K = mask.size
     binding[:] = -1
     best = np.inf
@@ -386,10 +395,10 @@ def margin(inst: Instance, grid: Grid, budget: Floats, scratch: Scratch, binding
     for k in range(K):
         if mask[k]:
             value, rival = bound_front(inst, grid, k)
-            bound[k] = value - budget[IN_FRONT]
+            bound[k] = value - price[IN_FRONT, k]
         else:
-            value, rival = bound_dominated(inst, grid, k)
-            bound[k] = value - budget[OUT_OF_FRONT]
+            value, rival = bound_dominated(inst, guide, grid, toll, k)
+            bound[k] = value - price[OUT_OF_FRONT, k]
         scratch.rival[k] = rival
     for _ in range(K):
         low = np.int64(0)
@@ -399,12 +408,13 @@ def margin(inst: Instance, grid: Grid, budget: Floats, scratch: Scratch, binding
         if bound[low] >= best:
             break
         bound[low] = np.inf
+        rival = scratch.rival[low]
         if mask[low]:
-            value, other, facet = test_front(inst, grid, low, scratch.rival[low], best + budget[IN_FRONT])
-            value -= budget[IN_FRONT]
+            value, other, facet = test_front(inst, grid, low, rival, best + price[IN_FRONT, low])
+            value -= price[IN_FRONT, low]
         else:
-            value, other, facet = test_dominated(inst, grid, low, scratch.rival[low], best + budget[OUT_OF_FRONT])
-            value -= budget[OUT_OF_FRONT]
+            value, other, facet = test_dominated(inst, grid, toll, low, rival, best + price[OUT_OF_FRONT, low])
+            value -= price[OUT_OF_FRONT, low]
         if value < best and other >= 0:
             best = value
             binding[BETTER] = low if mask[low] else other
@@ -414,14 +424,15 @@ def margin(inst: Instance, grid: Grid, budget: Floats, scratch: Scratch, binding
 
 
 @kernel
-def settle_tests(inst: Instance, grid: Grid, budget: Floats, goal: float, scratch: Scratch) -> None:
-    """Write every arm's test, less its budget, into scratch.bound: exact below `goal`, at least `goal` above it."""
+def settle_tests(inst: Instance, guide: Instance, grid: Grid, price: Floats, goal: float, scratch: Scratch) -> None:
+    """Write every arm's test, less its price, into scratch.bound: exact below `goal`, at least `goal` above it."""
+    toll = price[AS_RIVAL]
     for k in range(inst.mask.size):
         if inst.mask[k]:
             _, rival = bound_front(inst, grid, k)
-            value, _, _ = test_front(inst, grid, k, rival, goal + budget[IN_FRONT])
-            scratch.bound[k] = value - budget[IN_FRONT]
+            value, _, _ = test_front(inst, grid, k, rival, goal + price[IN_FRONT, k])
+            scratch.bound[k] = value - price[IN_FRONT, k]
         else:
-            _, rival = bound_dominated(inst, grid, k)
-            value, _, _ = test_dominated(inst, grid, k, rival, goal + budget[OUT_OF_FRONT])
-            scratch.bound[k] = value - budget[OUT_OF_FRONT]
+            _, rival = bound_dominated(inst, guide, grid, toll, k)
+            value, _, _ = test_dominated(inst, grid, toll, k, rival, goal + price[OUT_OF_FRONT, k])
+            scratch.bound[k] = value - price[OUT_OF_FRONT, k]

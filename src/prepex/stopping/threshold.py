@@ -88,13 +88,16 @@ class KaufmannKoolen(Threshold):
 class Certified(Threshold):
     """Margin 0: pairwise e-processes, each arm with its share of delta. See the documentation for the proof.
 
-    grid   the constants rho of the mixture, fixed in advance
+    grid    the constants rho of the mixture, fixed in advance
+    pilot   rounds of pulls (times the number of arms) that only set the shares of delta: more for the arms that are
+            hard to decide; 0: equal shares, and every pull counts; None: as many rounds as arms, at most 20
 
     >>> Certified().proven
     True
     """
 
     grid: tuple[float, ...] = tuple(float(rho) for rho in default_grid())
+    pilot: int | None = None
 
     code: ClassVar[int] = CERTIFIED
     name: ClassVar[str] = "certified"
@@ -103,19 +106,24 @@ class Certified(Threshold):
 
     def __post_init__(self) -> None:
         _checks.positive("grid", _checks.real_array("grid", self.grid, ("n_constants", None)))
+        if self.pilot is not None:
+            _checks.whole("pilot", self.pilot, low=0)
 
     def level(self, delta: float, shape: tuple[int, int, int]) -> float:
-        """log(1 / delta); the budgets are part of the margin."""
+        """log(1 / delta); the shares are part of the margin."""
         return -math.log(delta)
 
     def growth(self, counts: Floats, shape: tuple[int, int, int]) -> float:
         """Nothing: the e-processes pay for their own growth."""
         return 0.0
 
-    def budget(self, shape: tuple[int, int, int]) -> Floats:
-        """log(K m) for an arm called Pareto optimal, log(K (K - 1)) for one called dominated."""
-        K, _, m = shape
-        return np.array([math.log(K * m), math.log(max(K * (K - 1), 1))])
+    def pilot_pulls(self, n_arms: int) -> int:
+        """How many pulls the pilot has. It can gain about log K, so few arms get a short one.
+
+        >>> Certified().pilot_pulls(5), Certified().pilot_pulls(100), Certified(pilot=3).pilot_pulls(100)
+        (25, 2000, 300)
+        """
+        return n_arms * (min(n_arms, 20) if self.pilot is None else self.pilot)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,58 @@
+"""What a pilot buys: shares of delta where the arms are hard to tell apart (docs/certified.md).
+
+The outcomes of the pilot set the prices of the tests and are then left out of them.
+
+Legend
+    doubt     exp(-2 c_i), c_i the likelihood ratio with which the pilot decides arm i's status        (K,)
+    share     of delta for arm i;  part  of that share for rival j                                    (K,)
+"""
+
+import numpy as np
+
+from prepex._kernels.instance import Floats, Instance, Int
+from prepex._kernels.jit import kernel, part
+from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, glr
+
+# This much of delta, and of every share, is dealt equally whatever the pilot says.
+EQUAL = 0.1
+
+
+@part
+def decided(inst: Instance, i: Int) -> float:
+    """c_i: min_j max_f of the ratios for i in P, max_{j in P} min_f for the others."""
+    S, V = inst.S, inst.V
+    K, m = S.shape
+    if inst.mask[i]:
+        low = np.inf
+        for j in range(K):
+            if j != i:
+                most = 0.0
+                for f in range(m):
+                    most = max(most, glr(S, V, i, j, f))
+                low = min(low, most)
+        return low
+    high = 0.0
+    for p in range(inst.size[0]):
+        least = np.inf
+        for f in range(m):
+            least = min(least, glr(S, V, inst.front[p], i, f))
+        high = max(high, least)
+    return high
+
+
+@kernel
+def set_prices(inst: Instance, doubt: Floats, price: Floats) -> None:
+    """share ~ doubt, part ~ doubt or 1 if in the pilot's P, each mixed with equal ones; the prices are their -log."""
+    K, m = inst.S.shape
+    shares, parts = 0.0, 0.0
+    for k in range(K):
+        doubt[k] = np.exp(-2.0 * decided(inst, k))
+        shares += doubt[k]
+        parts += 1.0 if inst.mask[k] else doubt[k]
+    for k in range(K):
+        share = (1.0 - EQUAL) * doubt[k] / shares + EQUAL / K
+        part_k = (1.0 - EQUAL) * (1.0 if inst.mask[k] else doubt[k]) / parts + EQUAL / K
+        # An arm is no rival of its own: the parts of the others sum to 1 - part_k.
+        price[IN_FRONT, k] = np.log(m / share)
+        price[OUT_OF_FRONT, k] = np.log((1.0 - part_k) / share)
+        price[AS_RIVAL, k] = -np.log(part_k)
