@@ -16,7 +16,8 @@ LAYERS = (
     ("bound", "instances", "sampling", "stopping"),
     ("run", "document"),
     ("experiment", "runs"),
-    ("simulation", "plot"),
+    ("simulation", "plot", "cluster"),
+    ("reproduce",),
     ("cli",),
     ("__main__",),
 )

@@ -49,6 +49,7 @@ def simulate(
     threshold: Any = "heuristic",
     deltas: float | Sequence[float] = 0.1,
     n_runs: int = 100,
+    first_run: int = 0,
     seed: int = 0,
     n_jobs: int = 1,
     max_pulls: int = 1_000_000,
@@ -63,6 +64,8 @@ def simulate(
     threshold   one or several: names, thresholds, or functions of (counts, delta) (slow: checked in Python)
     moments     times at which the current answer is compared with the truth, for error curves; a run goes on
                 at least to the last of them
+    first_run   runs first_run, first_run + 1, ... of the seed: a simulation may be cut into parts
+    n_jobs      processes; inside `prepex.cluster.dask` or `joblib.parallel_config`, workers of that backend
     batch       pulls that are chosen before any of their rewards is seen
     progress    called with the number of runs just finished; `begin`, once, with the number to come
 
@@ -89,6 +92,7 @@ def simulate(
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a number of processes, or -1 for all cores, got {n_jobs!r}")
     _checks.whole("n_runs", n_runs, low=1)
+    _checks.whole("first_run", first_run, low=0)
     _checks.whole("seed", seed, low=0)
     _checks.whole("max_pulls", max_pulls, low=problem.n_arms)
     if _checks.whole("batch", batch, low=1) > max_pulls:
@@ -99,7 +103,7 @@ def simulate(
         if isinstance(rule, Oracle) and rule.allocation is None:
             rule = replace(rule, allocation=tuple(bound.allocation.tolist()))
         for group in _groups(rule, thresholds):
-            for run in range(n_runs):
+            for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
                 jobs.append(Job(setting, problem.benefits, group, risks, times, batch, max_pulls, (seed, run, 0), run))

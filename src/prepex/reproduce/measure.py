@@ -1,0 +1,94 @@
+"""The work of the cells: simulated runs, errors over time, and clocks."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from prepex.problem import Problem
+from prepex.reproduce.cell import Row
+from prepex.run import Setting
+from prepex.runs import Record
+from prepex.sampling import Rule
+from prepex.simulation import Job, one_run, simulate
+from prepex.stopping import Heuristic
+
+
+def stopping(
+    problem: Problem, rule: Rule, deltas: tuple[float, ...], first: int, count: int, seed: int, max_pulls: int
+) -> list[Row]:
+    """Runs until the stop: one row a run and delta."""
+    runs = simulate(
+        problem, sampling=rule, deltas=deltas, first_run=first, n_runs=count, seed=seed, max_pulls=max_pulls
+    )
+    pace = {record.run: record for record in runs.records}
+    return [
+        row
+        | {"recommended": " ".join(map(str, row["recommended"]))}
+        | {"n_pulls": pace[row["run"]].n_pulls, "seconds": pace[row["run"]].seconds}
+        for row in runs.rows()
+    ]
+
+
+def wrong_at(
+    problem: Problem, rule: Rule, moments: tuple[int, ...], delta: float, first: int, count: int, seed: int
+) -> list[Row]:
+    """Runs to the last moment: one row a run, with 1 where the current answer was wrong."""
+    runs = simulate(
+        problem,
+        sampling=rule,
+        deltas=delta,
+        first_run=first,
+        n_runs=count,
+        seed=seed,
+        max_pulls=moments[-1],
+        moments=moments,
+    )
+    return [
+        {"rule": record.rule, "run": record.run}
+        | {f"at {moment}": int(wrong) for moment, wrong in zip(moments, record.wrong, strict=True)}
+        for record in runs.records
+    ]
+
+
+def paced(problem: Problem, rule: Rule, rounds: int, repeats: int, seed: int) -> list[Row]:
+    """Microseconds a round of runs of fixed length, each with its own noise, after one that does not count."""
+    last = problem.n_arms + rounds
+    rows = []
+    for repeat in range(-1, repeats):
+        record = _fixed_run(problem, rule, last, seed, max(repeat, 0))
+        rows.append(
+            {
+                "rule": rule.name,
+                "n_arms": problem.n_arms,
+                "n_objectives": problem.n_objectives,
+                "n_pareto": len(problem.pareto_set),
+                "repeat": repeat,
+                "rounds": rounds,
+                "us_per_round": 1e6 * record.seconds / (record.n_pulls - problem.n_arms),
+            }
+        )
+    return rows[1:]
+
+
+def _fixed_run(problem: Problem, rule: Rule, last: int, seed: int, run: int) -> Record:
+    # Not through `simulate`, which would compute the lower bound: long for thousands of arms, and not needed.
+    key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
+    setting = Setting.make(problem.family, problem.cone, problem.labels, rule, Heuristic(), key)
+    return one_run(Job(setting, problem.benefits, (Heuristic(),), (0.01,), (last,), 1, last, (seed, run, 0), run))
+
+
+def clocked(action: Callable[[], object], *, repeats: int, least: float = 0.005) -> list[float]:
+    """Microseconds of a call, `repeats` times: each the mean over calls that last `least` seconds, after a warm-up."""
+    action()
+    began, calls = time.perf_counter(), 0
+    while time.perf_counter() - began < least:
+        action()
+        calls += 1
+    found = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        for _ in range(calls):
+            action()
+        found.append(1e6 * (time.perf_counter() - began) / calls)
+    return found
