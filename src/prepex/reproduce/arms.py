@@ -67,6 +67,8 @@ def assemble(settings: Settings, rows: list[Row]) -> Result:
             f"A FraPPE round takes {near[0][1]:.1f} µs at K = {near[0][0]}, {near[-1][1]:.1f} µs at K = "
             f"{near[-1][0]} and "
             f"{times[-1]:.1f} µs at K = {sizes[-1]:,} (median of {settings.repeats} runs, one process).",
+            f"Times are over the first {settings.rounds:,} rounds of a run ({settings.slow_rounds:,} of the slow "
+            "algorithms).",
         ),
         picture=_picture(settings, rows),
         tables=(timing_table("Microseconds a round against K", "n_arms", rows, settings.algorithms),),

@@ -146,7 +146,7 @@ def _picture(settings: Settings, found: Points) -> Any:
     floor = "floor T*(rho) kl(delta, 1-delta)"
     axes.plot(rhos, [cells[rho].floor for rho in rhos], color=style.ACCENT, linewidth=1.4, label=floor)
     axes.set_yscale("log")
-    style.plain_log(axes.yaxis)
+    style.plain_log(axes.yaxis, between=True)
     axes.set_xlabel("correlation rho of the two objectives")
     axes.set_ylabel("pulls until the stop (log scale)")
     style.tidy(axes)

@@ -72,7 +72,17 @@ def table(delta: float, floor: float, found: dict[tuple[str, float], Summary]) -
     return Table(
         title=f"Cov-Boost, delta = {delta:g}",
         above=f"Floor of every algorithm with error at most delta, T* kl(delta, 1 - delta): {floor:,.0f} pulls.",
-        header=("algorithm", "stops by", "mean ± s.e.", "median", "errors", "99 % upper", "/ floor", "µs/round", ""),
+        header=(
+            "algorithm",
+            "stops by",
+            "mean ± s.e.",
+            "median",
+            "errors",
+            "99 % upper",
+            "/ floor",
+            "µs/round",
+            "remarks",
+        ),
         rows=tuple(_line(name, cell) for name, cell in cells.items()),
         notes=tuple(notes),
     )
@@ -84,12 +94,12 @@ def _line(name: str, cell: Summary) -> tuple[str, ...]:
     spread = "" if np.isnan(cell.standard_error) else f" ± {cell.standard_error:,.0f}"
     at_least = "≥ " if cell.n_censored else ""
     remarks = [PAPER_NOTE] if PAPER_NOTE in cell.rule else []
-    remarks += ["* below the floor"] if cell.below_floor else []
+    remarks += ["below the floor"] if cell.below_floor else []
     remarks += [f"{cell.n_censored} censored"] if cell.n_censored else []
     return (
         name,
         cell.threshold,
-        f"{at_least}{cell.mean:,.0f}{spread}",
+        f"{at_least}{cell.mean:,.0f}{spread}{' *' if cell.below_floor else ''}",
         f"{cell.median:,.0f}",
         f"{wrong}/{finished}",
         f"{cell.error_upper:.3f}",

@@ -35,6 +35,7 @@ table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabul
 caption { text-align: left; padding-bottom: .3rem; font-weight: 600; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: right; white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
+td:last-child { white-space: normal; }
 td.text { white-space: normal; text-align: left; min-width: 14rem; }
 code { background: var(--card); padding: .1rem .3rem; border-radius: 4px; overflow-wrap: anywhere; }
 .note { font-size: .85rem; margin: .2rem 0; }

@@ -22,10 +22,10 @@ def tidy(axes: Any, *, grid: str = "both") -> None:
     axes.set_axisbelow(True)
 
 
-def plain_log(axis: Any) -> None:
-    """A logarithmic axis labelled 1,000 and not 10^3."""
+def plain_log(axis: Any, *, between: bool = False) -> None:
+    """A logarithmic axis labelled 1,000 and not 10^3; `between`: also 2,000 and 5,000."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1.0,)))
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if between else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -39,22 +39,23 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
 
 
 def slopes(rows: list[Row]) -> Slopes:
-    """By key: measured exponents of a round in K and in L."""
-    found = {}
-    for algorithm in chosen(*STATED, *FURTHER):
-        pair = []
-        for vary, axis in (("arms", "n_arms"), ("objectives", "n_objectives")):
-            sizes, times = medians(select(rows, vary=vary), algorithm, axis)
-            pair.append(exponent(sizes, times) if sizes else float("nan"))
-        found[algorithm.key] = pair[0], pair[1]
-    return found
+    """By key: measured exponents of a round in K and in L, for the algorithms that were timed."""
+    by_arms, by_objectives = select(rows, vary="arms"), select(rows, vary="objectives")
+    return {
+        algorithm.key: (
+            exponent(*medians(by_arms, algorithm, "n_arms")),
+            exponent(*medians(by_objectives, algorithm, "n_objectives")),
+        )
+        for algorithm in chosen(*STATED, *FURTHER)
+        if select(rows, rule=algorithm.rule.name)
+    }
 
 
 def assemble(settings: Settings, rows: list[Row]) -> Result:
     """Stated and measured side by side."""
     found = slopes(rows)
     lines = []
-    for algorithm in chosen(*STATED, *FURTHER):
+    for algorithm in chosen(*found):
         cost, _, cone, beyond = STATED.get(algorithm.key, ("", None, "", ""))
         measured = [f"{value:.2f}" for value in found[algorithm.key]]
         lines.append((algorithm.name, cost, *measured, cone, "any polyhedral", beyond))
@@ -63,9 +64,8 @@ def assemble(settings: Settings, rows: list[Row]) -> Result:
         "stated: beyond Gaussian",
     )  # fmt: skip
     limits = {
-        key: max(row["n_arms"] for row in select(rows, rule=algorithm.rule.name))
-        for algorithm in chosen(*STATED, *FURTHER)
-        for key in [algorithm.name]
+        algorithm.name: max(row["n_arms"] for row in select(rows, rule=algorithm.rule.name))
+        for algorithm in chosen(*found)
     }
     return Result(
         verdict=verdict(found),
@@ -86,8 +86,8 @@ def assemble(settings: Settings, rows: list[Row]) -> Result:
 def verdict(found: Slopes) -> str:
     """Measured growth against the stated exponents."""
     words = []
-    for algorithm in chosen(*STATED):
-        powers = STATED[algorithm.key][1]
+    for algorithm in chosen(*found):
+        powers = STATED.get(algorithm.key, ("", None))[1]
         if powers:
             measured = found[algorithm.key]
             within = all(have <= most + 0.1 for have, most in zip(measured, powers, strict=True))
@@ -100,7 +100,7 @@ def verdict(found: Slopes) -> str:
 
 
 def _picture(found: Slopes) -> Any:
-    shown = chosen(*STATED, *FURTHER)
+    shown = chosen(*found)
     figure = style.sheet(8.4, 1.4 + 0.42 * len(shown))
     axes = figure.add_subplot()
     places = np.arange(len(shown))
