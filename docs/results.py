@@ -1,7 +1,7 @@
 """Write results.md, with its pictures and raw rows in results/, from a folder of `prepex reproduce`.
 
-    prepex reproduce all --seed 0 --out DIR
-    python docs/results.py DIR
+prepex reproduce all --seed 0 --out DIR
+python docs/results.py DIR
 """
 
 import re
@@ -40,7 +40,7 @@ def main(folder: str) -> None:
         "The figures and the table of the FraPPE paper (Das, Shukla and Basu, 2025), computed with prepex "
         f"{plan.manifest()['prepex']}. Stopping times and answers are the same on every machine; clocks are not.\n\n"
         "```console\n"
-        f"$ prepex reproduce all --size {plan.size} --seed {plan.seed} --out DIR    # {total:,.0f} seconds of computing\n"
+        f"$ prepex reproduce all --size {plan.size} --seed {plan.seed} --out DIR   # {total:,.0f} core seconds\n"
         "$ python docs/results.py DIR    # writes this page\n"
         "```\n\n"
     )

@@ -17,7 +17,7 @@ from prepex.reproduce import FIGURES, SIZES, Plan, covboost, engine, error, repr
 from prepex.sampling import FraPPE, InformationDirected, Uniform
 
 TINY = {
-    "covboost": covboost.Settings(runs=4, slow_runs=1, algorithms=("frappe", "uniform", "frappe-paper")),
+    "covboost": covboost.Settings(runs=4, long_runs=2, deep_runs=1, algorithms=("frappe", "uniform", "frappe-paper")),
     "error": error.Settings(runs=4, slow_runs=1, horizon=200, n_moments=4, algorithms=("frappe", "uniform")),
     "correlation": replace(FIGURES["correlation"].settings["small"], runs=3, rhos=(0.0,), algorithms=("frappe",)),
     "polar": replace(FIGURES["polar"].settings["small"], instances=5),
@@ -188,17 +188,17 @@ def test_floor_and_flags(whole):
     assert "3,698 pulls" in shown.above
     flagged = {row[0]: row for row in shown.rows}
     assert (
-        "*" in flagged["FraPPE (paper alternatives)"][2]
+        "*" in flagged["FraPPE (paper alternatives)"][3]
         and "no guarantee" in flagged["FraPPE (paper alternatives)"][-1]
     )
-    assert "*" not in flagged["FraPPE"][2] and flagged["FraPPE"][-1] == ""
+    assert "*" not in flagged["FraPPE"][3] and flagged["FraPPE"][-1] == ""
     assert any("below the floor" in note for note in shown.notes)
     text = covboost.verdict(cells, floors)
     assert "lies below the floor of 3,698" in text and "paper's alternatives" in text
     cut = [row | {"stopped": False, "correct": None} if row["run"] == 0 else row for row in data]
     censored = covboost.table(0.1, floors[0.1], covboost.summaries(settings, cut, floors))
     uniform = next(row for row in censored.rows if row[0] == "Uniform")
-    assert uniform[2].startswith("≥") and "1 censored" in uniform[-1] and uniform[4] == "0/3"
+    assert uniform[3].startswith("≥") and "1 censored" in uniform[-1] and uniform[5] == "0/3"
 
 
 def test_a_verdict_follows_the_data():

@@ -7,7 +7,7 @@
     characteristic_time   the floor of every correct algorithm                        -> Bound
     Experiment            a live experiment: ask, tell, done, recommendation, why     -> Recommendation
     simulate              many seeded runs of rules and thresholds                    -> Runs
-    sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform
+    sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
     stopping              thresholds: certified, heuristic, kaufmann_koolen
     instances             benchmark problems: covboost, correlated, snw
     plot                  pictures (needs the extra `prepex[plot]`)

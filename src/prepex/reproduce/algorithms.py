@@ -13,6 +13,7 @@ class Algorithm:
 
     key       in the names of cells
     seconds   about how long a run on Cov-Boost takes until delta 0.01: for cutting work, nothing else
+    reach     number of arms up to which it is timed: beyond, a round takes milliseconds
     """
 
     key: str
@@ -20,6 +21,7 @@ class Algorithm:
     colour: str
     line: str
     seconds: float
+    reach: int
 
     @property
     def name(self) -> str:
@@ -28,26 +30,26 @@ class Algorithm:
 
     @property
     def slow(self) -> bool:
-        """So slow that a figure may give it fewer runs."""
+        """So slow that a figure may give it fewer runs or rounds."""
         return self.seconds > 0.5
 
 
 # Colours that are told apart by the colour-blind (Okabe & Ito), and lines that are told apart in print.
-_LOOKS = {
-    "frappe": ("#0072B2", "-", 0.06),
-    "information": ("#D55E00", "-", 0.03),
-    "psips": ("#009E73", "--", 10.0),
-    "ape": ("#CC79A7", "-.", 0.5),
-    "tns": ("#E69F00", "--", 0.12),
-    "prets": ("#56B4E9", "-.", 1.3),
-    "oracle": ("#000000", ":", 0.05),
-    "uniform": ("#7f7f7f", ":", 0.1),
-    "auer": ("#8c564b", "--", 0.5),
+_LOOKS: dict[str, tuple[str, str, float, int]] = {
+    "frappe": ("#0072B2", "-", 0.06, 2000),
+    "information": ("#D55E00", "-", 0.03, 2000),
+    "psips": ("#009E73", "--", 15.0, 200),
+    "ape": ("#CC79A7", "-.", 0.3, 200),
+    "tns": ("#E69F00", "--", 0.12, 2000),
+    "prets": ("#56B4E9", "-.", 1.3, 40),
+    "oracle": ("#000000", ":", 0.05, 2000),
+    "uniform": ("#7f7f7f", ":", 0.1, 2000),
+    "auer": ("#8c564b", "--", 0.4, 2000),
 }
 
-ALGORITHMS: dict[str, Algorithm] = {
-    key: Algorithm(key, RULES[key](), *look) for key, look in _LOOKS.items() if key in RULES
-} | {"frappe-paper": Algorithm("frappe-paper", FraPPE(alternatives="paper"), "#0072B2", ":", 0.02)}
+ALGORITHMS: dict[str, Algorithm] = {key: Algorithm(key, RULES[key](), *look) for key, look in _LOOKS.items()} | {
+    "frappe-paper": Algorithm("frappe-paper", FraPPE(alternatives="paper"), "#0072B2", ":", 0.02, 2000)
+}
 
 
 def chosen(*keys: str) -> list[Algorithm]:
@@ -56,4 +58,4 @@ def chosen(*keys: str) -> list[Algorithm]:
     >>> [algorithm.name for algorithm in chosen("uniform", "frappe-paper")]
     ['Uniform', 'FraPPE (paper alternatives)']
     """
-    return [ALGORITHMS[key] for key in keys if key in ALGORITHMS]
+    return [ALGORITHMS[key] for key in keys]

@@ -18,13 +18,16 @@ ALL = ("frappe", "information", "psips", "ape", "tns", "prets", "uniform", "auer
 
 @dataclass(frozen=True)
 class Settings:
-    """The paper's numbers of arms, and further ones; the slow algorithms go to `slow_limit`."""
+    """The paper's numbers of arms, and further ones with a third of the repeats.
+
+    A run has at least `rounds` rounds (of a slow algorithm: `slow_rounds`) and `per_arm` for each arm.
+    """
 
     repeats: int
     rounds: int
     slow_rounds: int
     further: tuple[int, ...]
-    slow_limit: int
+    per_arm: int = 10
     n_arms: tuple[int, ...] = (5, 10, 20, 30, 40)
     n_objectives: int = 2
     algorithms: tuple[str, ...] = ALL
@@ -42,10 +45,11 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
     found = []
     for n_arms in (*settings.n_arms, *settings.further):
         for algorithm in chosen(*settings.algorithms):
-            if algorithm.slow and n_arms > settings.slow_limit:
+            if n_arms > algorithm.reach:
                 continue
-            rounds = settings.slow_rounds if algorithm.slow else settings.rounds
-            given = "arms", n_arms, settings.n_objectives, algorithm.rule, rounds, settings.repeats, seed
+            rounds = settings.slow_rounds if algorithm.slow else max(settings.rounds, settings.per_arm * n_arms)
+            repeats = settings.repeats if n_arms in settings.n_arms else max(2, settings.repeats // 3)
+            given = "arms", n_arms, settings.n_objectives, algorithm.rule, rounds, repeats, seed
             found.append(Cell("arms", f"{algorithm.key}-{n_arms}", timed_runs, given, weight=0.5, timed=True))
     return found
 
@@ -67,8 +71,8 @@ def assemble(settings: Settings, rows: list[Row]) -> Result:
             f"A FraPPE round takes {near[0][1]:.1f} µs at K = {near[0][0]}, {near[-1][1]:.1f} µs at K = "
             f"{near[-1][0]} and "
             f"{times[-1]:.1f} µs at K = {sizes[-1]:,} (median of {settings.repeats} runs, one process).",
-            f"Times are over the first {settings.rounds:,} rounds of a run ({settings.slow_rounds:,} of the slow "
-            "algorithms).",
+            f"Times are over the first {settings.rounds:,} rounds of a run or {settings.per_arm} an arm, whichever is "
+            f"more, and {settings.slow_rounds:,} rounds of PSIPS and AcceleratedPreTS.",
         ),
         picture=_picture(settings, rows),
         tables=(timing_table("Microseconds a round against K", "n_arms", rows, settings.algorithms),),
@@ -129,13 +133,9 @@ FIGURE = Figure(
         "sub-linear in K."
     ),
     settings={
-        "small": Settings(repeats=3, rounds=2000, slow_rounds=200, further=(200,), slow_limit=40),
-        "default": Settings(
-            repeats=10, rounds=10_000, slow_rounds=500, further=(100, 200, 500, 1000, 2000), slow_limit=200
-        ),
-        "paper": Settings(
-            repeats=10, rounds=50_000, slow_rounds=2000, further=(100, 200, 500, 1000, 2000), slow_limit=500
-        ),
+        "small": Settings(repeats=3, rounds=2000, slow_rounds=100, further=(200,)),
+        "default": Settings(repeats=10, rounds=10_000, slow_rounds=500, further=(100, 200, 500, 1000, 2000)),
+        "paper": Settings(repeats=10, rounds=50_000, slow_rounds=2000, further=(100, 200, 500, 1000, 2000), per_arm=50),
     },
     cells=cells,
     assemble=assemble,

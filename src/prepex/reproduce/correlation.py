@@ -41,8 +41,8 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
     """Chunks of the runs at each correlation."""
     found = []
     for algorithm in chosen(*settings.algorithms):
-        # Stops about twenty times sooner than on Cov-Boost.
-        seconds = algorithm.seconds / 20
+        # Stops about a hundred times sooner than on Cov-Boost.
+        seconds = algorithm.seconds / 100
         for rho in settings.rhos:
             for first, count in chunks(settings.runs, seconds):
                 given = rho, algorithm.rule, settings.delta, first, count, seed, settings.max_pulls
@@ -173,7 +173,7 @@ FIGURE = Figure(
     ),
     settings={
         "small": Settings(runs=4, rhos=(-0.9, -0.5, 0.0, 0.5, 0.9)),
-        "default": Settings(runs=60),
+        "default": Settings(runs=50),
         "paper": Settings(runs=1000),
     },
     cells=cells,

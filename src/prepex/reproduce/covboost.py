@@ -75,6 +75,7 @@ def table(delta: float, floor: float, found: dict[tuple[str, float], Summary]) -
         header=(
             "algorithm",
             "stops by",
+            "runs",
             "mean ± s.e.",
             "median",
             "errors",
@@ -99,6 +100,7 @@ def _line(name: str, cell: Summary) -> tuple[str, ...]:
     return (
         name,
         cell.threshold,
+        str(cell.n_runs),
         f"{at_least}{cell.mean:,.0f}{spread}{' *' if cell.below_floor else ''}",
         f"{cell.median:,.0f}",
         f"{wrong}/{finished}",
@@ -218,9 +220,9 @@ FIGURE = Figure(
         "The threshold is log((1 + log t) / delta)."
     ),
     settings={
-        "small": Settings(runs=20, slow_runs=4),
-        "default": Settings(runs=200, slow_runs=100),
-        "paper": Settings(runs=1000, slow_runs=1000),
+        "small": Settings(runs=10, long_runs=2, deep_runs=1),
+        "default": Settings(runs=100, long_runs=100, deep_runs=20),
+        "paper": Settings(runs=1000, long_runs=1000, deep_runs=1000),
     },
     cells=cells,
     assemble=assemble,

@@ -3,8 +3,11 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from prepex.instances import correlated
 from prepex.reproduce.cell import Cell, Row
 from prepex.reproduce.store import Store
+from prepex.sampling import APE, FraPPE, Rule
+from prepex.simulation import simulate
 
 Finished = tuple[int, list[Row], float]
 
@@ -18,15 +21,27 @@ def missing(cells: Sequence[Cell], store: Store) -> list[Cell]:
 def complete(cells: Sequence[Cell], store: Store, *, n_jobs: int, done: Callable[[Cell], None]) -> None:
     """Do the cells and store each as it finishes; `done` is called after each.
 
-    What is timed runs here, one after the other, while nothing else runs. It also warms the compiled code on disk,
-    which the processes after it only load.
+    What is timed runs here, one after the other, while nothing else runs.
     """
+    if cells and n_jobs != 1:
+        _warm(n_jobs)
     clocks = [cell for cell in cells if cell.timed]
     others = sorted((cell for cell in cells if not cell.timed), key=lambda cell: -cell.weight)
     for work, jobs in ((clocks, 1), (others, n_jobs)):
         for index, rows, seconds in _results(work, jobs):
             store.write(work[index], rows, seconds)
             done(work[index])
+
+
+def _warm(n_jobs: int) -> None:
+    """Compile the two loops side by side; whoever comes later finds the machine code on disk."""
+    from joblib import Parallel, delayed
+
+    Parallel(n_jobs=n_jobs, batch_size=1)(delayed(_try)(rule) for rule in (FraPPE(), APE()))
+
+
+def _try(rule: Rule) -> None:
+    simulate(correlated(), sampling=rule, max_pulls=20, n_runs=1)
 
 
 def _results(cells: Sequence[Cell], n_jobs: int) -> Iterable[Finished]:

@@ -39,7 +39,7 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
     problem, found = covboost(), []
     for algorithm in chosen(*settings.algorithms):
         # A run on Cov-Boost takes tens of thousands of pulls to its stop.
-        seconds = algorithm.seconds * settings.horizon / 20_000
+        seconds = algorithm.seconds * settings.horizon / 30_000
         for first, count in chunks(settings.slow_runs if algorithm.slow else settings.runs, seconds):
             given = problem, algorithm.rule, settings.moments, settings.delta, first, count, seed
             found.append(Cell("error", f"{algorithm.key}-{first}", wrong_at, given, weight=count * seconds))
@@ -125,8 +125,8 @@ FIGURE = Figure(
         "of uniform sampling, uniformly over time."
     ),
     settings={
-        "small": Settings(runs=40, slow_runs=8, horizon=2000, n_moments=20),
-        "default": Settings(runs=400, slow_runs=100, horizon=5000),
+        "small": Settings(runs=40, slow_runs=4, horizon=2000, n_moments=20),
+        "default": Settings(runs=200, slow_runs=50, horizon=5000),
         "paper": Settings(runs=1000, slow_runs=1000, horizon=10_000),
     },
     cells=cells,

@@ -11,7 +11,7 @@ from prepex.run import Setting
 from prepex.runs import Record
 from prepex.sampling import Rule
 from prepex.simulation import Job, one_run, simulate
-from prepex.stopping import Heuristic
+from prepex.stopping import Heuristic, Own
 
 
 def stopping(
@@ -21,12 +21,14 @@ def stopping(
     runs = simulate(
         problem, sampling=rule, deltas=deltas, first_run=first, n_runs=count, seed=seed, max_pulls=max_pulls
     )
-    pace = {record.run: record for record in runs.records}
+    # A rule that samples for one delta has a trajectory for each.
+    pace = {(record.run, delta): record for record in runs.records for delta in record.deltas}
     return [
         row
         | {"recommended": " ".join(map(str, row["recommended"]))}
-        | {"n_pulls": pace[row["run"]].n_pulls, "seconds": pace[row["run"]].seconds}
+        | {"n_pulls": record.n_pulls, "seconds": record.seconds}
         for row in runs.rows()
+        for record in [pace[row["run"], row["delta"]]]
     ]
 
 
@@ -52,11 +54,11 @@ def wrong_at(
 
 
 def paced(problem: Problem, rule: Rule, rounds: int, repeats: int, seed: int) -> list[Row]:
-    """Microseconds a round of runs of fixed length, each with its own noise, after one that does not count."""
-    last = problem.n_arms + rounds
+    """Microseconds a round of runs of fixed length, each with its own noise, after a short one that does not count."""
+    _fixed_run(problem, rule, problem.n_arms + 20, seed, 0)
     rows = []
-    for repeat in range(-1, repeats):
-        record = _fixed_run(problem, rule, last, seed, max(repeat, 0))
+    for repeat in range(repeats):
+        record = _fixed_run(problem, rule, problem.n_arms + rounds, seed, repeat)
         rows.append(
             {
                 "rule": rule.name,
@@ -68,14 +70,15 @@ def paced(problem: Problem, rule: Rule, rounds: int, repeats: int, seed: int) ->
                 "us_per_round": 1e6 * record.seconds / (record.n_pulls - problem.n_arms),
             }
         )
-    return rows[1:]
+    return rows
 
 
 def _fixed_run(problem: Problem, rule: Rule, last: int, seed: int, run: int) -> Record:
     # Not through `simulate`, which would compute the lower bound: long for thousands of arms, and not needed.
     key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
-    setting = Setting.make(problem.family, problem.cone, problem.labels, rule, Heuristic(), key)
-    return one_run(Job(setting, problem.benefits, (Heuristic(),), (0.01,), (last,), 1, last, (seed, run, 0), run))
+    threshold = Own() if rule.stops_itself else Heuristic()
+    setting = Setting.make(problem.family, problem.cone, problem.labels, rule, threshold, key)
+    return one_run(Job(setting, problem.benefits, (threshold,), (0.01,), (last,), 1, last, (seed, run, 0), run))
 
 
 def clocked(action: Callable[[], object], *, repeats: int, least: float = 0.005) -> list[float]:
