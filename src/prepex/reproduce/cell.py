@@ -35,7 +35,7 @@ def chunks(n_runs: int, seconds: float, *, target: float = 15.0) -> list[tuple[i
     >>> chunks(10, 4.0)
     [(0, 3), (3, 3), (6, 3), (9, 1)]
     """
-    size = max(1, min(n_runs, int(target / seconds)))
+    size = max(1, int(target / seconds))
     return [(first, min(size, n_runs - first)) for first in range(0, n_runs, size)]
 
 

@@ -16,14 +16,20 @@ from prepex.runs import Summary, summarise
 
 # What the paper states for delta 0.1: mean pulls, its own and those it cites.
 STATED_DELTA, STATED = 0.1, {"FraPPE": 3523, "PSIPS": 20456, "TnS": 17909}
+# Seconds a run.
+LONG = 5.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Runs of each algorithm (of the slow ones: `slow_runs`), and the pulls at which a run is censored."""
+    """Runs of each algorithm, and the pulls at which a run is censored.
+
+    An algorithm that takes long has `long_runs` runs, of which the first `deep_runs` go on to the smaller deltas.
+    """
 
     runs: int
-    slow_runs: int
+    long_runs: int
+    deep_runs: int
     deltas: tuple[float, ...] = (0.1, 0.01)
     max_pulls: int = 1_000_000
     algorithms: tuple[str, ...] = (
@@ -33,18 +39,19 @@ class Settings:
 
 def cells(settings: Settings, seed: int) -> list[Cell]:
     """Chunks of the runs of each algorithm: all of them see the same seeds."""
-    problem = covboost()
-    return [
-        Cell(
-            "covboost",
-            f"{algorithm.key}-{first}",
-            stopping,
-            (problem, algorithm.rule, settings.deltas, first, count, seed, settings.max_pulls),
-            weight=count * algorithm.seconds,
-        )
-        for algorithm in chosen(*settings.algorithms)
-        for first, count in chunks(settings.slow_runs if algorithm.slow else settings.runs, algorithm.seconds)
-    ]
+    problem, found = covboost(), []
+    for algorithm in chosen(*settings.algorithms):
+        takes_long = algorithm.seconds > LONG
+        deep = settings.deep_runs if takes_long else settings.runs
+        parts = [(settings.deltas, algorithm.seconds, part) for part in chunks(deep, algorithm.seconds)]
+        if takes_long:
+            shorter = algorithm.seconds / 2
+            rest = chunks(settings.long_runs - deep, shorter)
+            parts += [(settings.deltas[:1], shorter, (deep + first, count)) for first, count in rest]
+        for deltas, seconds, (first, count) in parts:
+            given = problem, algorithm.rule, deltas, first, count, seed, settings.max_pulls
+            found.append(Cell("covboost", f"{algorithm.key}-{first}", stopping, given, weight=count * seconds))
+    return found
 
 
 def summaries(settings: Settings, rows: list[Row], floors: dict[float, float]) -> dict[tuple[str, float], Summary]:

@@ -103,7 +103,7 @@ FIGURE = Figure(
     name="prets",
     title="FraPPE against accelerated PreTS on the clock",
     paper="The appendix states that FraPPE runs roughly 90 times faster than accelerated PreTS, both in Python.",
-    settings={"small": Settings(runs=3), "default": Settings(runs=20), "paper": Settings(runs=100)},
+    settings={"small": Settings(runs=3), "default": Settings(runs=10), "paper": Settings(runs=100)},
     cells=cells,
     assemble=assemble,
 )
