@@ -169,6 +169,11 @@ def test_bad_input_is_one_clear_line(tmp_path):
     assert file.read_text() == "mine" and not (tmp_path / "new").exists()
 
 
+def test_help_names_every_figure():
+    shown = command("--help").output
+    assert all(re.search(rf"\b{name}\b", shown) for name in (*FIGURES, *SIZES))
+
+
 def test_ctrl_c_says_how_to_continue(tmp_path, monkeypatch):
     def interrupted(cells, store, *, n_jobs, done):
         raise KeyboardInterrupt

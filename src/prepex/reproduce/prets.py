@@ -92,7 +92,7 @@ def _picture(rows: list[Row], names: list[str], ratio: float) -> Any:
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(1.6, -0.6)
     axes.set_xscale("log")
-    style.plain_log(axes.xaxis)
+    style.plain_log(axes.xaxis, between=True)
     axes.set_xlabel("µs a round (log scale), one dot a run, the bar is the median")
     axes.set_title(f"ratio of the times a round: {ratio:.0f}")
     style.tidy(axes, grid="x")
