@@ -22,7 +22,7 @@ TINY = {
     "correlation": replace(FIGURES["correlation"].settings["small"], runs=3, rhos=(0.0,), algorithms=("frappe",)),
     "polar": replace(FIGURES["polar"].settings["small"], instances=5),
     "arms": replace(
-        FIGURES["arms"].settings["small"], repeats=2, rounds=50, n_arms=(5, 10), further=(20,), algorithms=("frappe",)
+        FIGURES["arms"].settings["small"], repeats=2, per_arm=5, n_arms=(5, 10), further=(20,), algorithms=("frappe",)
     ),
     "objectives": replace(
         FIGURES["objectives"].settings["small"], repeats=2, rounds=50, n_objectives=(2, 4), algorithms=("frappe",)

@@ -20,14 +20,14 @@ ALL = ("frappe", "information", "psips", "ape", "tns", "prets", "uniform", "auer
 class Settings:
     """The paper's numbers of arms, and further ones with a third of the repeats.
 
-    A run has at least `rounds` rounds (of a slow algorithm: `slow_rounds`) and `per_arm` for each arm.
+    A run has `per_arm` rounds for each arm (of a slow algorithm: `slow_per_arm`): the cost of a round changes as a run
+    goes on, so all sizes are timed over the same part of it.
     """
 
     repeats: int
-    rounds: int
-    slow_rounds: int
+    per_arm: int
+    slow_per_arm: int
     further: tuple[int, ...]
-    per_arm: int = 10
     n_arms: tuple[int, ...] = (5, 10, 20, 30, 40)
     n_objectives: int = 2
     algorithms: tuple[str, ...] = ALL
@@ -47,7 +47,7 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
         for algorithm in chosen(*settings.algorithms):
             if n_arms > algorithm.reach:
                 continue
-            rounds = settings.slow_rounds if algorithm.slow else max(settings.rounds, settings.per_arm * n_arms)
+            rounds = n_arms * (settings.slow_per_arm if algorithm.slow else settings.per_arm)
             repeats = settings.repeats if n_arms in settings.n_arms else max(2, settings.repeats // 3)
             given = "arms", n_arms, settings.n_objectives, algorithm.rule, rounds, repeats, seed
             found.append(Cell("arms", f"{algorithm.key}-{n_arms}", timed_runs, given, weight=0.5, timed=True))
@@ -71,8 +71,8 @@ def assemble(settings: Settings, rows: list[Row]) -> Result:
             f"A FraPPE round takes {near[0][1]:.1f} µs at K = {near[0][0]}, {near[-1][1]:.1f} µs at K = "
             f"{near[-1][0]} and "
             f"{times[-1]:.1f} µs at K = {sizes[-1]:,} (median of {settings.repeats} runs, one process).",
-            f"Times are over the first {settings.rounds:,} rounds of a run or {settings.per_arm} an arm, whichever is "
-            f"more, and {settings.slow_rounds:,} rounds of PSIPS and AcceleratedPreTS.",
+            f"Times are over the first {settings.per_arm} rounds an arm ({settings.slow_per_arm} of PSIPS and "
+            "AcceleratedPreTS): the same part of a run at every K.",
         ),
         picture=_picture(settings, rows),
         tables=(timing_table("Microseconds a round against K", "n_arms", rows, settings.algorithms),),
@@ -133,9 +133,9 @@ FIGURE = Figure(
         "sub-linear in K."
     ),
     settings={
-        "small": Settings(repeats=3, rounds=2000, slow_rounds=100, further=(200,)),
-        "default": Settings(repeats=10, rounds=10_000, slow_rounds=500, further=(100, 200, 500, 1000, 2000)),
-        "paper": Settings(repeats=10, rounds=50_000, slow_rounds=2000, further=(100, 200, 500, 1000, 2000), per_arm=50),
+        "small": Settings(repeats=3, per_arm=40, slow_per_arm=5, further=(200,)),
+        "default": Settings(repeats=10, per_arm=40, slow_per_arm=20, further=(100, 200, 500, 1000, 2000)),
+        "paper": Settings(repeats=10, per_arm=400, slow_per_arm=100, further=(100, 200, 500, 1000, 2000)),
     },
     cells=cells,
     assemble=assemble,

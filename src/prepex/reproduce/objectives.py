@@ -97,6 +97,8 @@ def assemble(settings: Settings, rows: list[Row]) -> Result:
         measured=(
             "In prepex the Pareto set is kept up to date from pull to pull; the filter is timed on its own, with the "
             "overhead of a call from Python.",
+            f"Times are over the first {settings.rounds:,} rounds ({settings.slow_rounds:,} of PSIPS and "
+            "AcceleratedPreTS).",
         ),
         picture=_picture(settings, rows, found),
         tables=(
