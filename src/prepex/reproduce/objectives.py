@@ -124,7 +124,6 @@ def _picture(settings: Settings, rows: list[Row], found: list[tuple[int, float, 
         times = [entry[index + 1] for entry in found]
         right.plot(lengths, times, color=look[0], marker=look[1], markersize=4, label=label)
     right.set_title("the Pareto computation and what contains it")
-    right.legend(frameon=False, fontsize=9)
     for axes in (left, right):
         axes.set_yscale("log")
         style.plain_log(axes.yaxis)
@@ -132,6 +131,9 @@ def _picture(settings: Settings, rows: list[Row], found: list[tuple[int, float, 
         axes.set_xlabel("number of objectives L")
         axes.set_ylabel("µs (log scale)")
         style.tidy(axes)
+    # Room for a legend above the lines.
+    right.set_ylim(top=12 * right.get_ylim()[1])
+    right.legend(frameon=False, fontsize=9, loc="upper left")
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     return figure
 
