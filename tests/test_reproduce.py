@@ -132,6 +132,9 @@ def test_another_runs_folder_is_refused(tmp_path):
     assert "another run" in refused and "seed 0 (here 1)" in refused and "--force" in refused
     command("fronts", "--size", "small", "--seed", 1, "--out", tmp_path, "--force", "--jobs", 1)
     assert json.loads((tmp_path / "manifest.json").read_text())["seed"] == 1
+    (tmp_path / "manifest.json").unlink()
+    assert "a folder 'cells' of something else" in command("fronts", "--out", tmp_path, "--force", code=2).stderr
+    assert list((tmp_path / "cells").rglob("*.json"))
     (tmp_path / "manifest.json").write_text("{")
     assert "another run" in command("fronts", "--size", "small", "--out", tmp_path, code=2).stderr
 

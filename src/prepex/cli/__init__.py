@@ -223,7 +223,7 @@ def reproduce(
                     done=watch.done,
                 )
         except KeyboardInterrupt:
-            typer.echo(f"\nStopped: {watch.progress}. The same command (without --force) continues.", err=True)
+            typer.echo(f"\nStopped: {watch.progress}. The same command continues.", err=True)
             raise typer.Exit(130) from None
     typer.echo(f"wrote {report}")
 

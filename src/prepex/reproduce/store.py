@@ -27,7 +27,7 @@ class Store:
             if reason and not force:
                 raise ValueError(f"{reason}; give another --out, or --force to start afresh in it")
             if reason:
-                shutil.rmtree(self.folder / CELLS, ignore_errors=True)
+                self._forget()
             write_whole(self.folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
         except OSError as error:
             raise ValueError(f"out must be a writable folder, got {str(self.folder)!r}: {error}") from None
@@ -43,6 +43,13 @@ class Store:
         if not other:
             return ""
         return f"out holds the results of another run, got {str(self.folder)!r} with {', '.join(other)}"
+
+    def _forget(self) -> None:
+        """Delete the cells and the manifest of an earlier run, and nothing of anybody else."""
+        if (self.folder / MANIFEST).exists():
+            shutil.rmtree(self.folder / CELLS, ignore_errors=True)
+        elif (self.folder / CELLS).exists():
+            raise ValueError(f"out must not hold a folder {CELLS!r} of something else, got {str(self.folder)!r}")
 
     def manifest(self) -> dict[str, Any]:
         """What the folder says about itself."""
