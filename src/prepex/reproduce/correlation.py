@@ -93,11 +93,14 @@ def verdict(found: Points) -> str:
     narrower = sum(_deviation(ours[rho]) < _deviation(other[rho]) for rho in shared)
     ratios = [other[rho].mean / ours[rho].mean for rho in shared]
     below = sum(cell.below_floor for cells in found.values() for cell in cells.values())
-    flag = f"; {below} means lie below the floor" if below else "; no mean lies below the floor"
+    flag = f"{below} means lie below the floor" if below else "no mean lies clearly below the floor"
+    wrong = [f"{sum(map(_wrong, c.values()))} of {sum(x.n_runs for x in c.values())}" for c in (ours, other)]
     return (
         f"FraPPE needs fewer pulls than PSIPS at {fewer} of {len(shared)} correlations (PSIPS needs "
         f"{min(ratios):.1f} to "
-        f"{max(ratios):.1f} times as many) and has the smaller standard deviation at {narrower}{flag}."
+        f"{max(ratios):.1f} times as many) and has the smaller standard deviation at {narrower}; wrong are "
+        f"{wrong[0]} runs of FraPPE and "
+        f"{wrong[1]} of PSIPS; {flag}."
     )
 
 
