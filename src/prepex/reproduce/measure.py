@@ -54,7 +54,7 @@ def wrong_at(
 
 
 def paced(problem: Problem, rule: Rule, rounds: int, repeats: int, seed: int) -> list[Row]:
-    """Microseconds a round of runs of fixed length, each with its own noise, after a short one that does not count."""
+    """Processor microseconds a round of runs of fixed length, each with its own noise, after a short one that does not count."""
     _fixed_run(problem, rule, problem.n_arms + 20, seed, 0)
     rows = []
     for repeat in range(repeats):
@@ -82,16 +82,16 @@ def _fixed_run(problem: Problem, rule: Rule, last: int, seed: int, run: int) -> 
 
 
 def clocked(action: Callable[[], object], *, repeats: int, least: float = 0.005) -> list[float]:
-    """Microseconds of a call, `repeats` times: each the mean over calls that last `least` seconds, after a warm-up."""
+    """Microseconds of processor time of a call, `repeats` times: each the mean over calls that last `least` seconds, after a warm-up."""
     action()
-    began, calls = time.perf_counter(), 0
-    while time.perf_counter() - began < least:
+    began, calls = time.thread_time(), 0
+    while time.thread_time() - began < least:
         action()
         calls += 1
     found = []
     for _ in range(repeats):
-        began = time.perf_counter()
+        began = time.thread_time()
         for _ in range(calls):
             action()
-        found.append(1e6 * (time.perf_counter() - began) / calls)
+        found.append(1e6 * (time.thread_time() - began) / calls)
     return found

@@ -34,9 +34,11 @@ img { display: block; width: 100%; height: auto; background: #ffffff; border-rad
 table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; min-width: 60%; }
 caption { text-align: left; padding-bottom: .3rem; font-weight: 600; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; white-space: normal; }
 td:last-child { white-space: normal; }
-td.text { white-space: normal; text-align: left; min-width: 14rem; }
+td.text { white-space: normal; text-align: left; }
+@media (max-width: 40rem) { .contents td { display: block; border: 0; } .contents tr { border-bottom: 1px solid var(--line); }
+  .contents tr, .contents tbody, .contents table { display: block; } }
 code { background: var(--card); padding: .1rem .3rem; border-radius: 4px; overflow-wrap: anywhere; }
 .note { font-size: .85rem; margin: .2rem 0; }
 """
@@ -94,7 +96,7 @@ def _report(manifest: dict[str, Any], summary: list[tuple[Figure, str]], section
         f"Again: <code>{_text(command)}</code></p>\n"
         "<p>Every number below is computed from the stored runs. The paper is Das, Shukla and Basu, FraPPE: Fast and "
         "Efficient Preference-Based Pure Exploration (2025).</p>\n"
-        f'<div class="wide"><table><caption>Verdicts</caption><tbody>{contents}</tbody></table></div>\n'
+        f'<div class="wide contents"><table><caption>Verdicts</caption><tbody>{contents}</tbody></table></div>\n'
         + "\n".join(sections)
         + "\n</body>\n</html>\n"
     )
