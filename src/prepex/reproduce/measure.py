@@ -54,7 +54,7 @@ def wrong_at(
 
 
 def paced(problem: Problem, rule: Rule, rounds: int, repeats: int, seed: int) -> list[Row]:
-    """Processor microseconds a round of runs of fixed length, each with its own noise, after a short one that does not count."""
+    """Processor time a round, in microseconds, of runs of fixed length; after a short one that does not count."""
     _fixed_run(problem, rule, problem.n_arms + 20, seed, 0)
     rows = []
     for repeat in range(repeats):
@@ -82,7 +82,7 @@ def _fixed_run(problem: Problem, rule: Rule, last: int, seed: int, run: int) -> 
 
 
 def clocked(action: Callable[[], object], *, repeats: int, least: float = 0.005) -> list[float]:
-    """Microseconds of processor time of a call, `repeats` times: each the mean over calls that last `least` seconds, after a warm-up."""
+    """Processor time of a call in microseconds, `repeats` times; each over calls that last `least` seconds."""
     action()
     began, calls = time.thread_time(), 0
     while time.thread_time() - began < least:

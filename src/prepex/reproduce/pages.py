@@ -37,8 +37,8 @@ th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align:
 th:first-child, td:first-child { text-align: left; white-space: normal; }
 td:last-child { white-space: normal; }
 td.text { white-space: normal; text-align: left; }
-@media (max-width: 40rem) { .contents td { display: block; border: 0; } .contents tr { border-bottom: 1px solid var(--line); }
-  .contents tr, .contents tbody, .contents table { display: block; } }
+@media (max-width: 40rem) { .contents :is(table, tbody, tr, td) { display: block; } .contents td { border: 0; }
+  .contents tr { border-bottom: 1px solid var(--line); } }
 code { background: var(--card); padding: .1rem .3rem; border-radius: 4px; overflow-wrap: anywhere; }
 .note { font-size: .85rem; margin: .2rem 0; }
 """
