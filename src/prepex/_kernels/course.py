@@ -156,6 +156,26 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+@part
+def soonest(inst: Instance, binding: Ints) -> Int:
+    """The better arm of the binding test. Of several that may show that an arm is dominated, not the one with most
+    evidence by now but the one furthest ahead, which needs the fewest pulls: the other may be level with it in truth.
+    """
+    S, V, N = inst.S, inst.V, inst.N
+    better: Int = binding[0]
+    worse = binding[1]
+    if not inst.mask[worse] and better != worse:
+        most = 0.0
+        for p in range(inst.size[0]):
+            a, least = inst.front[p], np.inf
+            for f in range(S.shape[1]):
+                gap = max(S[a, f] - S[worse, f], 0.0)
+                least = min(least, gap * gap / (V[a, f] * N[a] + V[worse, f] * N[worse]))
+            if least > most:
+                better, most = a, least
+    return better
+
+
 def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
     """The next arm when `pending` pulls (K,), `ahead` in all, are out and not told yet."""
     near, aim, target, whole = course.near, course.aim, course.target, course.whole
@@ -172,7 +192,7 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
         if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
             u = uniform(course.key, whole[PULLS], ahead)
             if whole[FOLLOW] == FOLLOW_MARGIN and binding[0] >= 0:
-                i, j = binding[0], binding[1]
+                i, j = soonest(near.inst, binding), binding[1]
                 choice = i if u * (fresh[i] + fresh[j]) < fresh[j] else j
             elif 0.0 < near.real[VALUE] < np.inf:
                 left = u * near.real[VALUE]
