@@ -33,7 +33,17 @@ from prepex._kernels.branch import Pieces, make_pieces
 from prepex._kernels.instance import Floats, Instance, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import VALUE, Ledger, open_ledger
-from prepex._kernels.margin import Grid, Scratch, equal_prices, make_grid, make_scratch
+from prepex._kernels.margin import (
+    BETTER,
+    KIND,
+    OUT_OF_FRONT,
+    WORSE,
+    Grid,
+    Scratch,
+    equal_prices,
+    make_grid,
+    make_scratch,
+)
 
 PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND = range(10)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
@@ -124,7 +134,7 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
         fresh=fresh,
         grid=make_grid(ones, plan.rho),
         scratch=make_scratch(K),
-        binding=np.full(3, -1, dtype=np.int64),
+        binding=np.full(4, -1, dtype=np.int64),
         price=equal_prices(K, m),
         whole=np.array([K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0], dtype=np.int64),
         real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.risk, plan.tries, *calm_radius(K, L)]),
@@ -156,6 +166,26 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+@part
+def soonest(inst: Instance, binding: Ints) -> Int:
+    """The better arm of the binding test. Of several that may show that an arm is dominated, not the one with most
+    evidence by now but the one furthest ahead, which needs the fewest pulls: the other may be level with it in truth.
+    """
+    S, V, N = inst.S, inst.V, inst.N
+    better: Int = binding[BETTER]
+    worse = binding[WORSE]
+    if binding[KIND] == OUT_OF_FRONT:
+        most = 0.0
+        for p in range(inst.size[0]):
+            a, least = inst.front[p], np.inf
+            for f in range(S.shape[1]):
+                gap = max(S[a, f] - S[worse, f], 0.0)
+                least = min(least, gap * gap / (V[a, f] * N[a] + V[worse, f] * N[worse]))
+            if least > most:
+                better, most = a, least
+    return better
+
+
 def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
     """The next arm when `pending` pulls (K,), `ahead` in all, are out and not told yet."""
     near, aim, target, whole = course.near, course.aim, course.target, course.whole
@@ -166,13 +196,14 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
         if N[k] + pending[k] < N[least] + pending[least]:
             least = np.int64(k)
     fewest = N[least] + pending[least]
-    choice, lowest = np.int64(least), np.inf
+    choice: Int = least
+    lowest = np.inf
     if rule == INFORMATION:
         # Enough of every arm early, when a wrong mean could mislead for long; half as eager later.
         if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
             u = uniform(course.key, whole[PULLS], ahead)
-            if whole[FOLLOW] == FOLLOW_MARGIN and binding[0] >= 0:
-                i, j = binding[0], binding[1]
+            if whole[FOLLOW] == FOLLOW_MARGIN and binding[BETTER] >= 0:
+                i, j = soonest(near.inst, binding), binding[WORSE]
                 choice = i if u * (fresh[i] + fresh[j]) < fresh[j] else j
             elif 0.0 < near.real[VALUE] < np.inf:
                 left = u * near.real[VALUE]
