@@ -31,14 +31,14 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
     _checks.instance("problem", problem, Problem)
     if problem.n_objectives != 2:
         raise ValueError(f"problem must have 2 objectives to be drawn, got {problem.n_objectives}")
-    figure_class = _figure_class()
+    make = figure_class()
     if isinstance(cones, Cone):
         cones = [cones]
     chosen = [problem.cone] if cones is None else list(_checks.listed("cones", cones, "cones"))
     for cone in chosen:
         if _checks.instance("cones", cone, Cone).n_objectives != 2:
             raise ValueError(f"cones must be over 2 objectives, got {cone!r}")
-    figure = figure_class(figsize=(7.2, 5.0), layout="constrained")
+    figure = make(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
     means = problem.means
     axes.scatter(*means.T, s=14, color="0.72", linewidths=0, label=f"{problem.n_arms} arms", zorder=1)
@@ -84,7 +84,7 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     rows = list(runs.rows())
     labels = list(dict.fromkeys((cell.rule, cell.threshold) for cell in summaries))
     height = 1.2 + 0.5 * len(labels)
-    figure = _figure_class()(figsize=(4.2 * len(runs.deltas) + 2.2, height), layout="constrained")
+    figure = figure_class()(figsize=(4.2 * len(runs.deltas) + 2.2, height), layout="constrained")
     panels = figure.subplots(1, len(runs.deltas), sharey=True, squeeze=False)[0]
     for axes, delta in zip(panels, runs.deltas, strict=True):
         for place, key in enumerate(labels):
@@ -142,7 +142,7 @@ def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     _checks.instance("runs", runs, Runs)
     if not runs.records[0].moments:
         raise ValueError("runs must have been simulated with moments= to have error curves, got none")
-    figure = _figure_class()(figsize=(7.2, 4.6), layout="constrained")
+    figure = figure_class()(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.add_subplot()
     for rule, (moments, wrong) in runs.error_curve().items():
         axes.plot(moments, wrong, linewidth=1.4, label=rule)
@@ -166,8 +166,8 @@ def save(figure: "Figure", path: str | Path) -> None:
         raise ValueError(f"path must be a writable png, svg or pdf file, got {str(path)!r}: {error}") from None
 
 
-def _figure_class() -> Any:
-    # The Figure class without pyplot: no global state, no display, safe in a server.
+def figure_class() -> Any:
+    """The Figure class without pyplot: no global state, no display, safe in a server."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

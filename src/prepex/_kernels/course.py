@@ -20,7 +20,7 @@ Legend
     key       (1,) uint64 of the rule's own randomness
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,22 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
         real=np.array([-np.inf, 0.0, plan.tolerance, 0.0]),
         key=np.array([plan.key], dtype=np.uint64),
     )
+
+
+def leaves(node: Any) -> list[NDArray[Any]]:
+    """Every array of a course, in the order of its fields: with them written back, it goes on bit for bit.
+
+    Not the scratch of the margin: looking at a course writes there.
+    """
+    found: list[NDArray[Any]] = []
+    for name, entry in zip(node._fields, node):
+        if name == "scratch":
+            continue
+        if isinstance(entry, tuple):
+            found += leaves(entry)
+        elif isinstance(entry, np.ndarray):
+            found.append(entry)
+    return found
 
 
 @part
