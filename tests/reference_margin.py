@@ -85,9 +85,9 @@ def shares(scores, counts, variances):
 
     doubt = np.array(
         [
-            np.exp(-2 * min(ratio(i, j).max() for j in range(K) if j != i))
+            np.exp(-2 * min(300.0, *(ratio(i, j).max() for j in range(K) if j != i)))
             if i in front
-            else np.exp(-2 * max(ratio(j, i).min() for j in front))
+            else np.exp(-2 * min(300.0, max(ratio(j, i).min() for j in front)))
             for i in range(K)
         ]
     )

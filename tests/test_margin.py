@@ -207,6 +207,15 @@ def test_prices_of_a_pilot_against_their_definition():
         assert np.sum(m * np.exp(-price[0])) == pytest.approx(1.0, rel=1e-10)
 
 
+def test_a_pilot_that_leaves_no_doubt_gives_equal_shares():
+    """exp(-2 c) of every arm would vanish, and the shares with it."""
+    inst = make_instance([[1e3, 0.0], [0.0, 1e3], [-1e3, -1e3]], [9, 9, 9], np.ones((3, 2)))
+    price = np.zeros((3, 3))
+    set_prices(inst, np.zeros(3), price)
+    np.testing.assert_allclose(2 * np.exp(-price[0]), np.full(3, 1 / 3))
+    assert np.all(np.isfinite(price))
+
+
 def test_one_arm_is_certain():
     assert run_margin(make_instance([[1.0, 2.0]], [3], np.ones((1, 2)))) == (np.inf, (-1, -1, -1))
 

@@ -13,6 +13,8 @@ from prepex._kernels.instance import Floats, Instance, Int
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, glr
 
+# A ratio beyond this says no more, and exp(-2 c) of it is still a number.
+CERTAIN = 300.0
 # This much of delta, and of every share, is dealt equally whatever the pilot says.
 EQUAL = 0.1
 
@@ -46,7 +48,7 @@ def set_prices(inst: Instance, doubt: Floats, price: Floats) -> None:
     K, m = inst.S.shape
     shares, parts = 0.0, 0.0
     for k in range(K):
-        doubt[k] = np.exp(-2.0 * decided(inst, k))
+        doubt[k] = np.exp(-2.0 * min(decided(inst, k), CERTAIN))
         shares += doubt[k]
         parts += 1.0 if inst.mask[k] else doubt[k]
     for k in range(K):

@@ -86,21 +86,21 @@ class Design:
 
 def log_half_normal(z: Floats) -> tuple[Floats, Floats]:
     """g(z) = log 2 Phi(z) + z^2 / 2, and its slope z + phi(z) / Phi(z)."""
-    v = np.maximum(-z, 3.0)
-    # Far below 0: Phi(-v) = phi(v) / (v + 1 / (v + 2 / (v + ...))).
-    tail = v
-    for k in range(60, 0, -1):
-        tail = v + k / tail
     near = np.maximum(z, -3.0)
-    twice_phi = np.array([math.erfc(x) for x in (-near / math.sqrt(2.0)).ravel()]).reshape(near.shape)
-    hazard = math.sqrt(2.0 / math.pi) * np.exp(-0.5 * near * near) / twice_phi
+    twice_phi = np.array([math.erfc(x) for x in (near * -math.sqrt(0.5)).ravel().tolist()]).reshape(near.shape)
+    square = 0.5 * near * near
+    value = np.log(twice_phi) + square
+    slope = near + math.sqrt(2.0 / math.pi) * np.exp(-square) / twice_phi
     far = z < -3.0
-    value = np.where(far, 0.5 * math.log(2.0 / math.pi) - np.log(tail), np.log(twice_phi) + 0.5 * near * near)
-    # g' = hazard - v; the hazard rate is `tail`, and tail - v = 1 / (v + 2 / ...) without cancelling.
-    rest = v
-    for k in range(60, 1, -1):
-        rest = v + k / rest
-    return value, np.where(far, 1.0 / rest, near + hazard)
+    if far.any():
+        # Phi(-v) = phi(v) / (v + 1 / (v + 2 / (v + ...))), and the slope is that fraction less v.
+        v = -z[far]
+        rest = v
+        for k in range(30, 1, -1):
+            rest = v + k / rest
+        value[far] = 0.5 * math.log(2.0 / math.pi) - np.log(v + 1.0 / rest)
+        slope[far] = 1.0 / rest
+    return value, slope
 
 
 def e_values(gap: Floats, counts: tuple[Floats, Floats], var: tuple[Floats, Floats], rho: Floats) -> Floats:
@@ -139,7 +139,7 @@ def pareto(S: Floats) -> NDArray[np.bool_]:
 
 
 def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
-    """-log of the shares that a pilot with these statistics gives; N = 0 everywhere: equal shares."""
+    """-log of the shares that a pilot with these statistics gives; no pilot: equal shares."""
     K, m = S.shape
     if not N.any():
         equal = [np.full(K, np.log(K * m)), np.full(K, np.log(K)), np.full(K, np.log(max(K - 1, 1)))]
@@ -150,7 +150,7 @@ def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
     for i in range(K):
         others = np.arange(K) != i
         c[i] = ratio[i, others].max(axis=1).min(initial=np.inf) if front[i] else ratio[front, i].min(axis=1).max()
-    doubt = np.exp(-2.0 * c)
+    doubt = np.exp(-2.0 * np.minimum(c, 300.0))
     rival = np.where(front, 1.0, doubt)
     share = 0.9 * doubt / doubt.sum() + 0.1 / K
     part = 0.9 * rival / rival.sum() + 0.1 / K
@@ -160,22 +160,19 @@ def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
 def arm_tests(front: NDArray[np.bool_], F: Floats, n: Floats, var: Floats, rho: Floats, price: Floats) -> Floats:
     """Every arm's test less its price; the margin is the least."""
     K, m = F.shape
-
-    def pairs(i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
-        gap = (F[i] - F[j]).ravel()
-        counts = np.repeat(n[i], m), np.repeat(n[j], m)
-        return e_values(gap, counts, (var[i].ravel(), var[j].ravel()), rho).reshape(-1, m)
-
+    i, j = (index.ravel() for index in np.indices((K, K)))
+    needed = (i != j) & front[i]
+    i, j = i[needed], j[needed]
+    counts = np.repeat(n[i], m), np.repeat(n[j], m)
+    found = e_values((F[i] - F[j]).ravel(), counts, (var[i].ravel(), var[j].ravel()), rho).reshape(-1, m)
     value = np.full(K, np.inf)
-    everyone, leaders = np.arange(K), np.flatnonzero(front)
-    for i in range(K):
-        if front[i]:
-            rivals = everyone[everyone != i]
-            if rivals.size:
-                value[i] = pairs(np.full(rivals.size, i), rivals).max(axis=1).min() - price[0, i]
+    for k in range(K):
+        if front[k]:
+            mine = i == k
+            value[k] = found[mine].max(axis=1).min(initial=np.inf) - price[0, k]
         else:
-            worst = pairs(leaders, np.full(leaders.size, i)).min(axis=1)
-            value[i] = (worst - price[2, leaders]).max() - price[1, i]
+            mine = (j == k) & front[i]
+            value[k] = (found[mine].min(axis=1) - price[2, i[mine]]).max() - price[1, k]
     return value
 
 

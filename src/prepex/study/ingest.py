@@ -70,4 +70,4 @@ def _number(text: str | None) -> Any:
     try:
         return float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return text
+        return text or ""

@@ -7,6 +7,7 @@ the study FOR UPDATE in PostgreSQL. So writers queue up, and none ever has to st
 import hashlib
 import os
 import sqlite3
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,6 +87,8 @@ class Storage:
         if self.is_sqlite:
             self._check_file(Path(str(self.url.database)), create)
         self.engine = self._connectable()
+        # Connections are closed, not left to the garbage collector, which drivers complain about.
+        weakref.finalize(self, self.engine.dispose)
         self._migrate()
 
     @staticmethod
