@@ -22,16 +22,20 @@ class Verdict:
         return not self.problems
 
 
-def verify(log: Log, state: State) -> Verdict:
+# What a damaged log may cause before its hashes are looked at.
+DAMAGE = (ValueError, KeyError, TypeError, AssertionError, IndexError, StopIteration, RuntimeError)
+
+
+def verify(log: Log, state: State | None) -> Verdict:
     """Hashes, columns and head of the log; then a full replay against the state in use and the checkpoint."""
     problems = []
     try:
         replayed = State.replay(linked(_exact(log)))
-    except (ValueError, KeyError, TypeError, AssertionError, StopIteration, RuntimeError) as error:
-        return Verdict(log.position + 1, log.head, (str(error) or "log must not be empty, got no event",))
+    except DAMAGE as error:
+        return Verdict(log.position + 1, log.head, (str(error) or "log must begin with a config, got none",))
     if (replayed.position, replayed.head) != (log.position, log.head):
         problems.append(f"log must end with event {log.position}, hash {log.head}, got event {replayed.position}")
-    if _numbers(replayed) != _numbers(state):
+    if state is None or _numbers(replayed) != _numbers(state):
         problems.append("state must be what the log replays to, got another one")
     saved = log.checkpoint()
     first = log.at(0)

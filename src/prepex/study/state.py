@@ -31,7 +31,9 @@ class State:
     def replay(cls, events: Iterable[Event]) -> "State":
         """From the whole log."""
         rest = iter(events)
-        first = next(rest)
+        first = next(rest, None)
+        if first is None or first.kind != "config":
+            raise ValueError("log must begin with a config, got none")
         state = cls(Config.read(first.data), first)
         state.enter(list_entries(state.line, state.noted(rest)).values())
         # The outcomes are in the log: no need to keep them in memory as well.

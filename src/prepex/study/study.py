@@ -339,8 +339,14 @@ class Study:
 
     def verify(self) -> audit.Verdict:
         """Check every hash of the log, and the state and its checkpoint against a full replay."""
-        with self._reading() as (state, log):
-            return audit.verify(log, state)
+        with self._lock, self._storage.reading() as connection:
+            log = Log(connection, self._number)
+            try:
+                self._sync(log)
+            except audit.DAMAGE:
+                # The audit says what is wrong.
+                self._state = None
+            return audit.verify(log, self._state)
 
     def events(self) -> Iterator[Event]:
         """The whole log, as it was when the first event is taken."""
