@@ -84,7 +84,8 @@ def verdict(found: Verdict, *, as_json: bool) -> None:
     for problem in found.problems:
         console.print(f"[red]Problem:[/] {escape(problem)}")
     words = "every hash and the state are right" if found.ok else "NOT right"
-    console.print(f"{found.events:,} events, last hash {found.head}: {words}")
+    console.print(f"{found.events:,} events: {words}")
+    console.print(f"last hash {found.head}")
 
 
 def overviews(found: Sequence[Overview], *, as_json: bool) -> None:
