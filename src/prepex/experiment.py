@@ -20,7 +20,7 @@ from prepex._kernels.course import Course
 from prepex._kernels.instance import Instance
 from prepex._kernels.ledger import VALUE
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, Grid, margin, settle_tests
-from prepex._kernels.observe import observe
+from prepex._kernels.observe import observe, observe_run, steps
 from prepex.alternatives import Evidence, found_by, solver
 from prepex.cone import Cone
 from prepex.family import Gaussian
@@ -188,6 +188,40 @@ class Experiment:
         for arm, reward in checked:
             self._log.append((arm, reward))
             self._advance(arm, reward * self.labels.signs)
+
+    def tell_log(self, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """A long log of outcomes that were checked before: arms (n,) as indices, rewards (n, L).
+
+        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses.
+
+        >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
+        >>> experiment.tell_log([0, 1, 0], [[1.0], [0.0], [1.2]])
+        >>> experiment.n_pulls
+        3
+        """
+        who = np.array(arms, dtype=np.int64)
+        rows = np.array(rewards, dtype=np.float64).reshape(who.size, len(self.labels.objectives))
+        benefits = np.ascontiguousarray(rows * self.labels.signs)
+        at = 0
+        while at < who.size:
+            course = self._course
+            quick = self.setting.certified or self._stopped is not None
+            if course is None or not quick or steps(course):
+                self._log.append((int(who[at]), rows[at]))
+                self._advance(int(who[at]), benefits[at])
+                at += 1
+                continue
+            end, level = who.size, np.inf
+            if self._stopped is None:
+                level = self.needed
+                if self.max_pulls is not None:
+                    end = min(end, at + self.max_pulls - self.n_pulls)
+            taken = int(
+                observe_run(course, who[at:end], benefits[at:end], self._scratch, course.binding.copy(), float(level))
+            )
+            at, self._before = at + taken, self._before + taken
+            if self._stopped is None:
+                self._check()
 
     def _advance(self, arm: int, benefit: Floats) -> None:
         if self._course is not None:

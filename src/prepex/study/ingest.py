@@ -56,7 +56,7 @@ def read_outcomes(path: str | os.PathLike[str], arm: str, labels: Labels) -> lis
         for row in reader:
             try:
                 number = _checks.member("arm", row[arm], labels.arms)
-                values = tuple(_value(name, _number(row[name])) for name in labels.objectives)
+                values = tuple(_parsed(name, row[name]) for name in labels.objectives)
             except ValueError as error:
                 raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
             rows.append((number, values))
@@ -65,9 +65,10 @@ def read_outcomes(path: str | os.PathLike[str], arm: str, labels: Labels) -> lis
     return rows
 
 
-def _number(text: str | None) -> Any:
-    """A number if it is one; the check that follows complains about the rest."""
+def _parsed(name: str, text: str | None) -> float:
+    """A number; the check complains about anything else."""
     try:
-        return float(text)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return text or ""
+        value = float(text or "")
+    except ValueError:
+        return _value(name, text or "")
+    return value if abs(value) <= _checks.LARGEST else _value(name, value)

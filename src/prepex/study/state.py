@@ -9,6 +9,8 @@ from prepex.study.config import Config
 from prepex.study.events import Event
 from prepex.study.line import Entry, Line, list_entries
 
+# From here on a compiled loop takes the outcomes; it is worth its compilation.
+LONG = 20_000
 # A checkpoint with more pulls than this would cost more than it saves.
 MOST_PULLS = 50_000
 
@@ -57,7 +59,7 @@ class State:
 
     def enter(self, entries: Iterable[Entry]) -> None:
         """Tell the experiment."""
-        self.experiment.tell_many([(entry.arm, entry.outcome) for entry in entries])
+        _tell(self.experiment, list(entries))
 
     # Checkpoints
 
@@ -90,5 +92,12 @@ class State:
     def fresh_experiment(self, entries: Iterable[Entry]) -> Experiment:
         """Another experiment of this study, told these entries."""
         experiment = self.config.experiment()
-        experiment.tell_many([(entry.arm, entry.outcome) for entry in entries])
+        _tell(experiment, list(entries))
         return experiment
+
+
+def _tell(experiment: Experiment, entries: list[Entry]) -> None:
+    if len(entries) < LONG:
+        experiment.tell_many([(entry.arm, entry.outcome) for entry in entries])
+    else:
+        experiment.tell_log([entry.arm for entry in entries], [entry.outcome for entry in entries])

@@ -248,11 +248,12 @@ class Study:
         with self._writing(actor) as draft:
             labels = draft.state.experiment.labels
             rows = ingest.read_outcomes(path, arm, labels)
-            for number, outcome in rows:
-                token = f"{draft.next}-{secrets.token_hex(4)}"
-                named = dict(zip(labels.objectives, outcome, strict=True))
-                data = {"token": token, "arm": number, "outcome": named, "source": Path(path).name}
-                draft.add("imported", draft.next, data)
+            with draft.together():
+                for number, outcome in rows:
+                    token = f"{draft.next}-{secrets.token_hex(4)}"
+                    named = dict(zip(labels.objectives, outcome, strict=True))
+                    data = {"token": token, "arm": number, "outcome": named, "source": Path(path).name}
+                    draft.add("imported", draft.next, data)
         return len(rows)
 
     # What is known
@@ -474,6 +475,7 @@ class Draft:
         self.time = max(_now(), state.time)
         self.past_changed = False
         self._head = log.head
+        self._held: list[Event] | None = None
 
     @property
     def next(self) -> int:
@@ -486,11 +488,21 @@ class Draft:
         event = seal(self.next, self._head, kind, pull=pull, data=data, **made)
         self.events.append(event)
         self._head = event.hash
-        if not self.past_changed:
+        if self._held is not None:
+            self._held.append(event)
+        elif not self.past_changed:
             try:
                 self.state.apply([event])
             except PastChangedError:
                 self.past_changed = True
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Many events that do not change the past are applied at once."""
+        self._held = []
+        yield
+        held, self._held = self._held, None
+        self.state.apply(held)
 
     def expire(self) -> None:
         """Leases that have ended are events like any other."""
