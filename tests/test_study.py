@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from prepex import Cone, Experiment, Gaussian, Study
-from prepex.sampling import FraPPE
+from prepex.sampling import APE, PSIPS, FraPPE
 from prepex.stopping import Certified
 from prepex.study import study as module
 
@@ -42,7 +42,8 @@ def draw(rng, arm):
 def told(study, rng, n):
     for _ in range(n):
         ticket = study.ask()
-        study.tell(ticket.token, draw(rng, ticket.arm))
+        if ticket is not None:
+            study.tell(ticket.token, draw(rng, ticket.arm))
 
 
 @pytest.fixture
@@ -252,10 +253,14 @@ def test_bad_files_change_nothing(place, tmp_path, text, message):
     assert study.status().events == 1
 
 
-@pytest.mark.parametrize("sampling", [None, FraPPE()], ids=["information", "frappe"])
-def test_a_checkpoint_is_the_replay_bit_for_bit(place, monkeypatch, sampling):
+@pytest.mark.parametrize(
+    ("sampling", "threshold"),
+    [(None, "heuristic"), (FraPPE(), "heuristic"), (PSIPS(), "own"), (APE(), "own")],
+    ids=["information", "frappe", "psips", "ape"],
+)
+def test_a_checkpoint_is_the_replay_bit_for_bit(place, monkeypatch, sampling, threshold):
     monkeypatch.setattr(module, "EVERY", 37)
-    study, rng = create(place, sampling=sampling, threshold="heuristic", delta=1e-9), np.random.default_rng(3)
+    study, rng = create(place, sampling=sampling, threshold=threshold, delta=1e-9), np.random.default_rng(3)
     for _ in range(4):
         told(study, rng, 25)
         study.ask(2)

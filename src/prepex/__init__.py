@@ -8,7 +8,7 @@
     Experiment            a live experiment: ask, tell, done, recommendation, why     -> Recommendation
     Study                 a durable experiment in a database, shared by many workers  (needs `prepex[study]`)
     simulate              many seeded runs of rules and thresholds                    -> Runs
-    sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform
+    sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
     stopping              thresholds: certified, heuristic, kaufmann_koolen
     instances             benchmark problems: covboost, correlated, snw
     plot                  pictures (needs the extra `prepex[plot]`)

@@ -21,6 +21,7 @@ from prepex._kernels.instance import Instance
 from prepex._kernels.ledger import VALUE
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, Grid, margin, settle_tests
 from prepex._kernels.observe import observe, observe_run, steps
+from prepex._kernels.own import observe_own, own_answer, own_stops, propose_own
 from prepex.alternatives import Evidence, found_by, solver
 from prepex.cone import Cone
 from prepex.family import Gaussian
@@ -58,7 +59,8 @@ class Experiment:
 
     arms, objectives   names, or how many
     sampling           which option to try next; by default InformationDirected()
-    threshold          "certified" (default), "heuristic", "kaufmann_koolen", or a function of (counts, delta)
+    threshold          "certified" (default), "heuristic", "kaufmann_koolen", a function of (counts, delta), or
+                       "own" of a rule that stops by itself
     minimise           objectives that are costs
     seed               of the rule's own randomness
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
@@ -112,6 +114,8 @@ class Experiment:
         self.setting = Setting.make(family, cone, labels, rule, as_threshold(threshold), key)
         # A bad allocation or threshold is refused now, not at the first pull.
         self.setting.aim()
+        if self.setting.own and not rule.stops_itself:
+            raise ValueError(f"threshold must not be 'own' for a rule without a test of its own, got {rule.name}")
         if isinstance(self.setting.threshold, UserThreshold):
             self.setting.threshold.checked(np.ones(sizes[0]), self.delta)
         # What was told; after `restore` only what was told since.
@@ -155,7 +159,8 @@ class Experiment:
 
     def _next(self, out: Any) -> int:
         if self._course is not None:
-            return int(kernels.propose(self._course, out, np.int64(out.sum())))
+            propose = propose_own if self.setting.rule.stops_itself else kernels.propose
+            return int(propose(self._course, out, np.int64(out.sum())))
         return int(np.argmin(self.counts + out))
 
     # What came
@@ -206,7 +211,7 @@ class Experiment:
         while at < who.size:
             course = self._course
             quick = self.setting.certified or self._stopped is not None
-            if course is None or not quick or steps(course):
+            if course is None or not quick or steps(course) or self.setting.rule.stops_itself:
                 self._log.append((int(who[at]), rows[at]))
                 self._advance(int(who[at]), benefits[at])
                 at += 1
@@ -225,7 +230,7 @@ class Experiment:
 
     def _advance(self, arm: int, benefit: Floats) -> None:
         if self._course is not None:
-            observe(self._course, arm, benefit, self._scratch)
+            self._observe(arm, benefit)
         elif np.all(self.counts > 0):
             # The first outcome of each arm opens the course; any others told meanwhile follow in their order.
             first: dict[int, Floats] = {}
@@ -236,19 +241,30 @@ class Experiment:
                 else:
                     first[k] = told
             rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.labels.signs
-            self._course = self.setting.open(rows)
-            observe(self._course, -1, rows[0], self._scratch)
+            self._course = self.setting.open(rows, self.delta)
+            self._observe(-1, rows[0])
             for k, told in later:
-                observe(self._course, k, told * self.labels.signs, self._scratch)
+                self._observe(k, told * self.labels.signs)
         if self._stopped is None:
             self._check()
 
+    def _observe(self, arm: int, benefit: Floats) -> None:
+        course = self._require_course()
+        if self.setting.rule.stops_itself:
+            observe_own(course, np.int64(arm), benefit, self._scratch)
+        else:
+            observe(course, arm, benefit, self._scratch)
+
     def _check(self) -> None:
         if self._course is not None and self.reached >= self.needed:
-            proven = self.setting.threshold.proven and self.setting.rule.alternatives == "complete"
+            rule, names = self.setting.rule, self._pareto_names()
+            proven = self.setting.threshold.proven and rule.alternatives == "complete"
+            if self.setting.own:
+                proven, answer = rule.proven, np.zeros(len(self.labels.arms), dtype=np.bool_)
+                own_answer(self._course, answer)
+                names = tuple(self.labels.arms[k] for k in answer.nonzero()[0])
             status: Any = "certified" if proven else "heuristic"
-            everyone = self.labels.arms
-            self._stopped = Recommendation(status, self._pareto_names(), everyone, (), self.delta, self.n_pulls)
+            self._stopped = Recommendation(status, names, self.labels.arms, (), self.delta, self.n_pulls)
         elif self.max_pulls is not None and self.n_pulls >= self.max_pulls:
             self._stopped = self._open_answer("inconclusive")
 
@@ -279,9 +295,11 @@ class Experiment:
 
     @property
     def reached(self) -> float:
-        """What the threshold looks at: the certified margin, or the evidence."""
+        """What the threshold looks at: the certified margin, the evidence, or 1 if the rule's own test is passed."""
         if self._course is None:
             return -np.inf
+        if self.setting.own:
+            return float(own_stops(self._course, -np.log(self.delta)))
         if not self.setting.certified:
             return float(self._course.near.real[VALUE])
         course = self._course
@@ -299,6 +317,8 @@ class Experiment:
     def needed(self) -> float:
         """What it must reach."""
         threshold, counts = self.setting.threshold, self.counts.astype(np.float64)
+        if self.setting.own:
+            return 1.0
         if isinstance(threshold, UserThreshold):
             return threshold.checked(counts, self.delta)
         return threshold.level(self.delta, self.setting.shape) + threshold.growth(counts, self.setting.shape)
@@ -339,7 +359,7 @@ class Experiment:
                 if self.testable:
                     settle_tests(*self._tests(course), self.needed, course.scratch)
                     decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
-            else:
+            elif not self.setting.own:
                 found = self.evidence
                 risky = {piece.arm for piece in found.pieces(max(self.needed - found.value, 0.0))}
                 decided = set(range(len(self.labels.arms))) - (risky if found.value < self.needed else set())
@@ -380,6 +400,8 @@ class Experiment:
             f"The closest alternative: {self.evidence.alternative or 'none'}.",
         ]
         what = "certified margin" if self.setting.certified else "evidence"
+        if self.setting.own:
+            return " ".join([*parts, f"{self.setting.rule.name}'s own test at delta {self.delta:g} is not passed yet."])
         if self.setting.certified and not self.testable:
             pilot = int(self._course.whole[kernels.PILOT])
             parts.append(
@@ -397,7 +419,7 @@ class Experiment:
     @property
     def forecast(self) -> int | None:
         """Pulls still needed if the evidence goes on growing in proportion; None if there is none yet."""
-        if self._course is None:
+        if self._course is None or self.setting.own:
             return None
         paid, pulls = 0.0, self.n_pulls
         if self.setting.certified:
@@ -532,7 +554,7 @@ class Experiment:
                 raise ValueError(f"snapshot must have the format 'prepex snapshot 1', got {given['format']!r}")
             course = None
             if given["arrays"]:
-                course = self.setting.open(np.zeros((len(self.labels.arms), len(self.labels.objectives))))
+                course = self.setting.open(np.zeros((len(self.labels.arms), len(self.labels.objectives))), self.delta)
                 arrays, at = kernels.leaves(course), 0
                 if [[str(array.dtype), *array.shape] for array in arrays] != given["arrays"]:
                     raise ValueError("snapshot must be of an experiment with the same settings, got other arrays")

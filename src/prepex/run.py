@@ -12,7 +12,7 @@ from prepex.cone import Cone
 from prepex.family import Gaussian
 from prepex.labels import Labels
 from prepex.sampling import Oracle, Rule
-from prepex.stopping import Certified, Threshold
+from prepex.stopping import Certified, Own, Threshold
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +45,13 @@ class Setting:
         """Does the certified margin decide the stop?"""
         return isinstance(self.threshold, Certified)
 
-    def open(self, first: Floats) -> Course:
-        """The course after one pull of each arm, with these benefits (K, L)."""
+    @property
+    def own(self) -> bool:
+        """Does the rule's own test decide the stop?"""
+        return isinstance(self.threshold, Own)
+
+    def open(self, first: Floats, delta: float) -> Course:
+        """The course after one pull of each arm, with these benefits (K, L); some rules sample for one delta."""
         follow = kernels.FOLLOW_NOTHING
         if self.rule.follows_margin(self.certified):
             follow = kernels.FOLLOW_MARGIN
@@ -62,6 +67,8 @@ class Setting:
             rho=np.array(threshold.grid),
             pilot=threshold.pilot_pulls(self.shape[0]),
             key=self.key,
+            risk=-np.log(delta),
+            tries=self.rule.tries,
         )
         return kernels.open_course(self.cone.facets, self.covariances, first, plan)
 

@@ -23,6 +23,7 @@ class Record:
 
     rule: str
     thresholds: tuple[str, ...]
+    deltas: tuple[float, ...]
     run: int
     time: NDArray[np.int64]
     answer: NDArray[np.bool_]
@@ -75,7 +76,7 @@ class Runs:
         right[list(self.problem.pareto_set)] = True
         for record in self.records:
             for i, threshold in enumerate(record.thresholds):
-                for d, delta in enumerate(self.deltas):
+                for d, delta in enumerate(record.deltas):
                     stopped = bool(record.time[i, d] > 0)
                     yield {
                         "rule": record.rule,
@@ -140,6 +141,8 @@ class Runs:
         curves = {}
         for rule in dict.fromkeys(record.rule for record in self.records):
             mine = [record for record in self.records if record.rule == rule]
+            # A rule that samples for one delta has a trajectory for each: the first one asked for.
+            mine = [record for record in mine if record.deltas[0] == mine[0].deltas[0]]
             wrong = np.mean([record.wrong for record in mine], axis=0)
             curves[rule] = np.array(mine[0].moments, dtype=float), np.asarray(wrong, dtype=float)
         return curves

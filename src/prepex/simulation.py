@@ -8,6 +8,7 @@ the number of workers, nor on which rules or deltas are asked for.
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from numpy.typing import NDArray
 from prepex import _checks
 from prepex._checks import Floats
 from prepex._kernels.course import Course
+from prepex._kernels.own import play_own
 from prepex._kernels.play import Stops, play
 from prepex.bound import characteristic_time
 from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
-from prepex.stopping import Certified, Threshold, UserThreshold, as_threshold
+from prepex.stopping import Certified, Own, Threshold, UserThreshold, as_threshold
 
 CHUNK = 4096
 
@@ -60,7 +62,8 @@ def simulate(
     """Simulate and collect stopping times and answers.
 
     sampling    one rule or several; `Oracle()` is told the optimal allocation
-    threshold   one or several: names, thresholds, or functions of (counts, delta) (slow: checked in Python)
+    threshold   one or several: names, thresholds, or functions of (counts, delta) (slow: checked in Python);
+                PSIPS, APE and Auer stop by their own test, "own", whatever is given
     moments     times at which the current answer is compared with the truth, for error curves; a run goes on
                 at least to the last of them
     batch       pulls that are chosen before any of their rewards is seen
@@ -78,6 +81,9 @@ def simulate(
         _checks.instance("sampling", rule, Rule)
     several = isinstance(threshold, list | tuple)
     thresholds = _checks.listed("threshold", [as_threshold(t) for t in (threshold if several else [threshold])], "")
+    without = [rule.name for rule in rules if not rule.stops_itself]
+    if without and any(isinstance(t, Own) for t in thresholds):
+        raise ValueError(f"threshold must not be 'own' for a rule without a test of its own, got {', '.join(without)}")
     risks = _checks.listed(
         "deltas",
         [_checks.number("deltas", d, low=0.0, high=1.0) for d in np.atleast_1d(np.asarray(deltas, dtype=object))],
@@ -98,11 +104,13 @@ def simulate(
     for rule in rules:
         if isinstance(rule, Oracle) and rule.allocation is None:
             rule = replace(rule, allocation=tuple(bound.allocation.tolist()))
-        for group in _groups(rule, thresholds):
+        for group, served in product(
+            _groups(rule, thresholds), [(d,) for d in risks] if rule.samples_for_delta else [risks]
+        ):
             for run in range(n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
-                jobs.append(Job(setting, problem.benefits, group, risks, times, batch, max_pulls, (seed, run, 0), run))
+                jobs.append(Job(setting, problem.benefits, group, served, times, batch, max_pulls, (seed, run, 0), run))
     if begin:
         begin(len(jobs))
     return Runs(problem, bound, risks, tuple(_parallel(jobs, n_jobs, progress)))
@@ -110,6 +118,8 @@ def simulate(
 
 def _groups(rule: Rule, thresholds: tuple[Threshold, ...]) -> list[tuple[Threshold, ...]]:
     """Thresholds that one trajectory serves: all, unless the sampling follows the certified margin for one only."""
+    if rule.stops_itself:
+        return [(Own(),)]
     certified = tuple(t for t in thresholds if isinstance(t, Certified))
     others = tuple(t for t in thresholds if not isinstance(t, Certified))
     if rule.follows_margin(True) != rule.follows_margin(False):
@@ -148,20 +158,21 @@ def one_run(job: Job) -> Record:
     roots: Floats = np.linalg.cholesky(setting.covariances).astype(np.float64)
     root = roots if len(roots) > 1 else np.broadcast_to(roots, (K, L, L))
     first = truth + np.einsum("kpq,kq->kp", root, rng.standard_normal((K, L)))
-    course = setting.open(first)
+    course = setting.open(first, job.deltas[0])
+    loop = play_own if setting.rule.stops_itself else play
     stops = _stops(job)
     user = any(isinstance(threshold, UserThreshold) for threshold in job.thresholds)
     arms, pending, shift = np.zeros(job.batch, np.int64), np.zeros(K, np.int64), np.zeros(L)
     pulls, seconds, done = K, 0.0, False
     noise = np.empty((0, L))
     # No row of noise, no pull: but the kernel is compiled or loaded now, and not on the clock.
-    play(course, truth, roots, noise, stops, arms, pending, shift)
+    loop(course, truth, roots, noise, stops, arms, pending, shift)
     while not done and pulls + job.batch <= job.max_pulls:
         if len(noise) < job.batch:
             noise = np.concatenate([noise, rng.standard_normal((max(CHUNK, job.batch), L))])
         room = job.batch if user else min(len(noise), job.max_pulls - pulls)
         began = time.perf_counter()
-        done, used = play(course, truth, roots, noise[:room], stops, arms, pending, shift)
+        done, used = loop(course, truth, roots, noise[:room], stops, arms, pending, shift)
         seconds += time.perf_counter() - began
         pulls += int(used)
         noise = noise[used:]
@@ -170,6 +181,7 @@ def one_run(job: Job) -> Record:
     return Record(
         rule=setting.rule.name,
         thresholds=tuple(t.name for t in job.thresholds),
+        deltas=job.deltas,
         run=job.run,
         time=stops.time,
         answer=stops.answer,

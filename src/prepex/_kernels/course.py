@@ -8,15 +8,19 @@ Legend
     far       ledger at other weights: the sums of x of FraPPE, the allocation in hand of TnS and PreTS
     M         means                                                              (K, L)
     aim       the allocation that is tracked: fixed, or the rule's latest        (K,)
-    target    sum_s x_s of the C-tracking rules                                  (K,)
+    target    sum_s x_s of the C-tracking rules; the sums of gains of PSIPS      (K,)
     pieces    of `far` near its minimum;  table, label, mix: the game over them
     slot      row of an arm in the table, and the arm of a row; every: 0, 1, 2, ...
     cuts      gradients seen by PreTS;  best  its best allocation
     fresh     the outcomes after the pilot, with the Pareto set of all: what the certified margin may use
     grid, scratch, binding, price   of the certified margin; both arms of `binding` alike: only that arm is missing
     whole     PULLS t, RULE, FOLLOW, CHECK: when the margin is next looked at, READY: seen once,
-              PILOT: the pulls of the pilot, MISSING: arms without a pull after it
-    real      MARGIN, STEEP: max |g| so far (TnS), TOLERANCE (PreTS), SPENT: sum_k log(1 + log N_k)
+              PILOT: the pulls of the pilot, MISSING: arms without a pull after it,
+              FIRST, SECOND: the two arms of APE, ROUND: of Auer
+    real      MARGIN, STEEP: max |g| so far (TnS), the gap of AdaHedge (PSIPS), TOLERANCE (PreTS),
+              SPENT: sum_k log(1 + log N_k), RISK: log(1 / delta), TRIES (PSIPS), CALM: |z| of a quiet draw,
+              CALM_CHANCE: how likely it is
+    half, draw, drawn, stream   of posterior draws (posterior.py);  scale, phase  of elimination.py
     key       (1,) uint64 of the rule's own randomness
 """
 
@@ -31,9 +35,9 @@ from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import VALUE, Ledger, open_ledger
 from prepex._kernels.margin import Grid, Scratch, equal_prices, make_grid, make_scratch
 
-PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING = 0, 1, 2, 3, 4, 5, 6
-MARGIN, STEEP, TOLERANCE, SPENT = 0, 1, 2, 3
-FIXED, FRAPPE, INFORMATION, TNS, PRETS = 0, 1, 2, 3, 4
+PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND = range(10)
+MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
+FIXED, FRAPPE, INFORMATION, TNS, PRETS, PSIPS, APE, AUER = range(8)
 FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING = 0, 1, 2
 
 # Pieces that a game may have, and gradients that a search for an allocation may use.
@@ -66,6 +70,12 @@ class Course(NamedTuple):
     whole: Ints
     real: Floats
     key: NDArray[np.uint64]
+    half: Floats
+    draw: Floats
+    drawn: Floats
+    stream: NDArray[np.uint64]
+    scale: Floats
+    phase: Ints
 
 
 class Plan(NamedTuple):
@@ -79,11 +89,13 @@ class Plan(NamedTuple):
     rho: Floats
     pilot: int
     key: int
+    risk: float
+    tries: int
 
 
 def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) -> Course:
     """A course after the first pull of each arm, whose rewards are `first` (K, L). `observe` arm -1 next."""
-    K = first.shape[0]
+    K, L = first.shape
     half = facets @ np.linalg.cholesky(covariances)
     gram = half @ np.swapaxes(half, 1, 2)
     prec = np.linalg.inv(covariances)
@@ -114,26 +126,40 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
         scratch=make_scratch(K),
         binding=np.full(3, -1, dtype=np.int64),
         price=equal_prices(K, m),
-        whole=np.array([K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot > 0 else 0], dtype=np.int64),
-        real=np.array([-np.inf, 0.0, plan.tolerance, 0.0]),
+        whole=np.array([K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0], dtype=np.int64),
+        real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.risk, plan.tries, *calm_radius(K, L)]),
         key=np.array([plan.key], dtype=np.uint64),
+        half=np.ascontiguousarray(half),
+        draw=np.zeros((K, L)),
+        drawn=np.zeros((K, m)),
+        stream=np.zeros(1, dtype=np.uint64),
+        scale=np.sqrt(np.max(np.diagonal(gram, axis1=1, axis2=2), axis=0)),
+        phase=np.zeros(K, dtype=np.int64),
     )
 
 
 def leaves(node: Any) -> list[NDArray[Any]]:
     """Every array of a course, in the order of its fields: with them written back, it goes on bit for bit.
 
-    Not the scratch of the margin: looking at a course writes there.
+    Not what is written by looking at a course: the scratch of the margin and of posterior draws.
     """
     found: list[NDArray[Any]] = []
     for name, entry in zip(node._fields, node):
-        if name == "scratch":
+        if name in ("scratch", "label", "draw", "drawn", "stream"):
             continue
         if isinstance(entry, tuple):
             found += leaves(entry)
         elif isinstance(entry, np.ndarray):
             found.append(entry)
     return found
+
+
+def calm_radius(n_arms: int, n_objectives: int) -> tuple[float, float]:
+    """(r, P(|z| <= r)) for z standard normal in R^L, so that all K arms exceed r about once in a thousand draws."""
+    from scipy.special import chdtr, chdtri
+
+    radius = float(np.sqrt(chdtri(n_objectives, 1e-3 / n_arms)))
+    return radius, float(chdtr(n_objectives, radius * radius))
 
 
 @part
@@ -146,6 +172,26 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+@part
+def soonest(inst: Instance, binding: Ints) -> Int:
+    """The better arm of the binding test. Of several that may show that an arm is dominated, not the one with most
+    evidence by now but the one furthest ahead, which needs the fewest pulls: the other may be level with it in truth.
+    """
+    S, V, N = inst.S, inst.V, inst.N
+    better: Int = binding[0]
+    worse = binding[1]
+    if not inst.mask[worse] and better != worse:
+        most = 0.0
+        for p in range(inst.size[0]):
+            a, least = inst.front[p], np.inf
+            for f in range(S.shape[1]):
+                gap = max(S[a, f] - S[worse, f], 0.0)
+                least = min(least, gap * gap / (V[a, f] * N[a] + V[worse, f] * N[worse]))
+            if least > most:
+                better, most = a, least
+    return better
+
+
 def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
     """The next arm when `pending` pulls (K,), `ahead` in all, are out and not told yet."""
     near, aim, target, whole = course.near, course.aim, course.target, course.whole
@@ -156,13 +202,14 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
         if N[k] + pending[k] < N[least] + pending[least]:
             least = np.int64(k)
     fewest = N[least] + pending[least]
-    choice, lowest = np.int64(least), np.inf
+    choice: Int = np.int64(least)
+    lowest = np.inf
     if rule == INFORMATION:
         # Enough of every arm early, when a wrong mean could mislead for long; half as eager later.
         if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
             u = uniform(course.key, whole[PULLS], ahead)
             if whole[FOLLOW] == FOLLOW_MARGIN and binding[0] >= 0:
-                i, j = binding[0], binding[1]
+                i, j = soonest(near.inst, binding), binding[1]
                 choice = i if u * (fresh[i] + fresh[j]) < fresh[j] else j
             elif 0.0 < near.real[VALUE] < np.inf:
                 left = u * near.real[VALUE]

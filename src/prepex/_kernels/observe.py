@@ -61,7 +61,7 @@ def record(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
         if whole[RULE] == FRAPPE:
             move(far, course.W, course.prec, a, M[a], shift, far.inst.N[a])
         course.real[SPENT] += np.log((1.0 + np.log(count)) / (1.0 + np.log(count - 1.0)))
-        if whole[PULLS] >= whole[PILOT]:
+        if whole[FOLLOW] != FOLLOW_NOTHING and whole[PULLS] >= whole[PILOT]:
             add_fresh(course, a, reward)
         whole[PULLS] += 1
     whole[READY] = 1

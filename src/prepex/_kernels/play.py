@@ -3,7 +3,7 @@
 Legend
     truth, roots   true means, and roots of the covariances (A, L, L): reward = truth + root z      (K, L)
     noise          standard normal, one row a pull                                                  (n, L)
-    code           HEURISTIC, KAUFMANN_KOOLEN or CERTIFIED                                          (T,)
+    code           HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, or OWN (own.py)                           (T,)
     level          what the evidence must reach, but for what grows with the counts                 (T, D)
     time, answer   first time it does (0: not yet), and the Pareto set then                         (T, D), (T, D, K)
     moment, wrong  times at which the current set is compared with the true one, and the outcome    (G,)
@@ -19,7 +19,7 @@ from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import VALUE
 from prepex._kernels.observe import observe_rule
 
-HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED = 0, 1, 2
+HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN = 0, 1, 2, 3
 
 observe, propose = part(observe_rule), part(propose_rule)
 
@@ -34,6 +34,30 @@ class Stops(NamedTuple):
     moment: Ints
     wrong: Bools
     right: Bools
+
+
+@part
+def check_moments(course: Course, stops: Stops) -> bool:
+    """Compare the Pareto set of the means with the true one if now is the time; True when no such time is left."""
+    mask, t = course.near.inst.mask, course.whole[PULLS]
+    past = True
+    for g in range(stops.moment.size):
+        if stops.moment[g] == t:
+            for k in range(mask.size):
+                stops.wrong[g] = stops.wrong[g] or mask[k] != stops.right[k]
+        past = past and stops.moment[g] <= t
+    return past
+
+
+@part
+def pay(truth: Floats, roots: Floats, a: Int, reward: Floats) -> None:
+    """Noise becomes a reward of arm a, in place, from the last entry: a root is lower triangular."""
+    own = law(roots, a)
+    for p in range(truth.shape[1] - 1, -1, -1):
+        value = truth[a, p]
+        for q in range(p + 1):
+            value += roots[own, p, q] * reward[q]
+        reward[p] = value
 
 
 @part
@@ -58,12 +82,7 @@ def watch(course: Course, stops: Stops) -> bool:
                         stops.answer[i, d, k] = mask[k]
                 else:
                     done = False
-    for g in range(stops.moment.size):
-        if stops.moment[g] == t:
-            for k in range(K):
-                stops.wrong[g] = stops.wrong[g] or mask[k] != stops.right[k]
-        done = done and stops.moment[g] <= t
-    return done
+    return check_moments(course, stops) and done
 
 
 @kernel
@@ -74,7 +93,6 @@ def play(
 
     `arms` (B,) is room for a batch: B arms are proposed before any of their rewards is seen.
     """
-    L = truth.shape[1]
     used: Int = np.int64(0)
     done = False
     while not done and used + arms.size <= noise.shape[0]:
@@ -90,13 +108,7 @@ def play(
             a = arms[b]
             reward = noise[used]
             if a >= 0:
-                own = law(roots, a)
-                # In place, from the last entry: a root is lower triangular.
-                for p in range(L - 1, -1, -1):
-                    value = truth[a, p]
-                    for q in range(p + 1):
-                        value += roots[own, p, q] * reward[q]
-                    reward[p] = value
+                pay(truth, roots, a, reward)
                 pending[a] -= 1
                 used += 1
             observe(course, a, reward, shift)

@@ -105,7 +105,7 @@ def run(
     source: Source,
     rule: Annotated[
         list[str] | None,
-        typer.Option(help="frappe, information, prets, tns, oracle or uniform; may be repeated."),
+        typer.Option(help="frappe, information, prets, tns, oracle, uniform, psips, ape or auer; may be repeated."),
     ] = None,
     threshold: Annotated[
         list[str] | None, typer.Option(help="certified, heuristic or kaufmann_koolen; may be repeated.")

@@ -15,6 +15,7 @@ from prepex.cone import Cone
 from prepex.instances import INSTANCES
 from prepex.problem import Problem
 from prepex.runs import Runs, Summary
+from prepex.sampling import RULES
 
 # Wide enough for the tables where there is no terminal to fit.
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
@@ -138,9 +139,13 @@ def show_runs(runs: Runs) -> None:
         console.print("[red]*[/] below the floor: no correct algorithm can do this. Look at the errors.")
     if any("no guarantee" in cell.rule for cell in summaries):
         console.print("'paper alternatives' are for reproduction only: there is no guarantee.")
-    unproven = sorted({cell.threshold for cell in summaries} - {"certified", "kaufmann_koolen"})
+    unproven = sorted({cell.threshold for cell in summaries} - {"certified", "kaufmann_koolen", "own"})
     if unproven:
         console.print(f"No proof bounds the error of the threshold {', '.join(unproven)}.")
+    proven = {kind.title for kind in RULES.values() if kind.proven}
+    bare = dict.fromkeys(cell.rule for cell in summaries if cell.threshold == "own" and cell.rule not in proven)
+    if bare:
+        console.print(f"No proof bounds the error of the own stopping test of {', '.join(bare)} at a given delta.")
 
 
 def _run_row(cell: Summary) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
     P(pull k) = N_k g_k / Z(N),  g = dZ/dN: these sum to one, because Z is homogeneous.
 When the certified margin decides the stop, its binding test (i over j) takes the place of the closest alternative:
-    P(pull i) = N_j / (N_i + N_j),  else j.
+    P(pull i) = N_j / (N_i + N_j),  else j,
+and if j is dominated by several, i is the one furthest ahead of it, which needs the fewest pulls to show it.
 No step size, no inner problem. An arm with fewer than sqrt(t / K) pulls goes first; beyond 15
 pulls, one with fewer than half of that.
 """

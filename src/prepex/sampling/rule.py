@@ -20,6 +20,10 @@ class Rule:
 
     code: ClassVar[int]
     title: ClassVar[str]
+    # Of a rule that stops by itself: the theorem behind its own test, or that there is none.
+    own: ClassVar[str] = ""
+    proven: ClassVar[bool] = False
+    samples_for_delta: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.alternatives not in ("complete", "paper"):
@@ -39,6 +43,16 @@ class Rule:
     def tolerance(self) -> float:
         """Of the rules that solve for an allocation."""
         return 0.0
+
+    @property
+    def tries(self) -> int:
+        """Of the rule that draws from a posterior."""
+        return 0
+
+    @property
+    def stops_itself(self) -> bool:
+        """Has it a stopping test of its own, `threshold="own"`?"""
+        return bool(self.own)
 
     def follows_margin(self, certified: bool) -> bool:
         """Does the sampling look at the certified margin, if that decides the stop?"""

@@ -14,7 +14,7 @@ import numpy as np
 from prepex import _checks
 from prepex._checks import Floats
 from prepex._kernels.margin import default_grid
-from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN
+from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, OWN
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,28 @@ class Certified(Threshold):
 
 
 @dataclass(frozen=True)
+class Own(Threshold):
+    """The rule's own test: of PSIPS, APE and Auer.
+
+    >>> Own().name
+    'own'
+    """
+
+    code: ClassVar[int] = OWN
+    name: ClassVar[str] = "own"
+    proven: ClassVar[bool] = False
+    theorem: ClassVar[str] = "the rule's own, if it has one"
+
+    def level(self, delta: float, shape: tuple[int, int, int]) -> float:
+        """log(1 / delta)."""
+        return -math.log(delta)
+
+    def growth(self, counts: Floats, shape: tuple[int, int, int]) -> float:
+        """Nothing."""
+        return 0.0
+
+
+@dataclass(frozen=True)
 class UserThreshold(Threshold):
     """A function of yours: `function(counts, delta)` is what the evidence must reach. Nothing is proven about it."""
 
@@ -179,6 +201,7 @@ THRESHOLDS: dict[str, type[Threshold]] = {
     "certified": Certified,
     "heuristic": Heuristic,
     "kaufmann_koolen": KaufmannKoolen,
+    "own": Own,
 }
 
 

@@ -1,0 +1,109 @@
+"""A run of a rule that stops by a test of its own: PSIPS, APE, Auer's elimination."""
+
+import numpy as np
+
+from prepex._kernels.course import APE, AUER, FIRST, PSIPS, PULLS, READY, RISK, RULE, SECOND, Course, uniform
+from prepex._kernels.elimination import ACCEPTED, ACTIVE, ape_stops, auer_step, auer_stops
+from prepex._kernels.instance import Bools, Floats, Int, Ints
+from prepex._kernels.jit import kernel, part
+from prepex._kernels.observe import record
+from prepex._kernels.play import Stops, check_moments, pay
+from prepex._kernels.posterior import psips_step, psips_stops
+
+
+@kernel
+def propose_own(course: Course, pending: Ints, ahead: Int) -> Int:
+    """The next arm when `pending` pulls (K,), `ahead` in all, are out and not told yet."""
+    N, aim, whole = course.near.inst.N, course.aim, course.whole
+    choice: Int = np.int64(0)
+    if whole[RULE] == PSIPS:
+        left = uniform(course.key, whole[PULLS], ahead)
+        for k in range(N.size):
+            if aim[k] > 0.0:
+                choice = np.int64(k)
+                left -= aim[k]
+                if left < 0.0:
+                    break
+    elif whole[RULE] == APE:
+        first, second = whole[FIRST], whole[SECOND]
+        choice = first if N[first] + pending[first] <= N[second] + pending[second] else second
+    else:
+        fewest, over = np.inf, auer_stops(course)
+        for k in range(N.size):
+            if (over or course.phase[k] == ACTIVE) and N[k] + pending[k] < fewest:
+                choice, fewest = np.int64(k), N[k] + pending[k]
+    return choice
+
+
+@kernel
+def observe_own(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
+    """One reward of arm a (-1: none yet, the first pulls only). `shift` is scratch (L,)."""
+    record(course, a, reward, shift)
+    if course.whole[RULE] == PSIPS:
+        psips_step(course)
+    elif course.whole[RULE] == APE:
+        ape_stops(course, course.real[RISK])
+    else:
+        auer_step(course, course.real[RISK])
+
+
+@kernel
+def own_stops(course: Course, risk: float) -> bool:
+    """Does the rule stop at delta = exp(-risk)? APE and Auer also sample for one delta, their RISK."""
+    if course.whole[RULE] == PSIPS:
+        stop = psips_stops(course, risk)
+    elif course.whole[RULE] == APE:
+        stop = ape_stops(course, risk)
+    else:
+        stop = auer_stops(course)
+    return stop
+
+
+@kernel
+def own_answer(course: Course, answer: Bools) -> None:
+    """The arms accepted by Auer's elimination; else the Pareto set of the means."""
+    for k in range(answer.size):
+        answer[k] = course.near.inst.mask[k]
+        if course.whole[RULE] == AUER:
+            answer[k] = course.phase[k] == ACCEPTED
+
+
+@part
+def watch_own(course: Course, stops: Stops) -> bool:
+    """Note the deltas at which the rule stops now; True when nothing is left to wait for."""
+    t = course.whole[PULLS]
+    done = True
+    for d in range(stops.level.shape[1]):
+        if stops.time[0, d] == 0:
+            if own_stops(course, stops.level[0, d]):
+                stops.time[0, d] = t
+                own_answer(course, stops.answer[0, d])
+            else:
+                done = False
+    return check_moments(course, stops) and done
+
+
+@kernel
+def play_own(
+    course: Course, truth: Floats, roots: Floats, noise: Floats, stops: Stops, arms: Ints, pending: Ints, shift: Floats
+) -> tuple[bool, Int]:
+    """`play` of a rule with its own stop."""
+    used: Int = np.int64(0)
+    done = False
+    while not done and used + arms.size <= noise.shape[0]:
+        size = arms.size
+        if course.whole[READY] == 0:
+            size, arms[0] = 1, -1
+        else:
+            for b in range(size):
+                arms[b] = propose_own(course, pending, np.int64(b))
+                pending[arms[b]] += 1
+        for b in range(size):
+            a, reward = arms[b], noise[used]
+            if a >= 0:
+                pay(truth, roots, a, reward)
+                pending[a] -= 1
+                used += 1
+            observe_own(course, a, reward, shift)
+            done = watch_own(course, stops) or done
+    return done, used
