@@ -29,6 +29,7 @@ def warm_up() -> None:
         for _ in range(40):
             ticket = study.ask()
             study.tell(ticket.token, [0.0, 1.0])
+        study.status()
 
 
 def outcome(token: str) -> list[float]:
@@ -137,6 +138,7 @@ def crowd(url: str, workers: int, pulls: int, name: str = "crowded") -> dict:
 
 def million(folder: Path, n: int = 1_000_000) -> dict:
     """A study with many outcomes: how long it takes to fill, to open, and to ask; a small one beside it."""
+    warm_up()
     rng, url = np.random.default_rng(0), str(folder / "million.db")
     path = folder / "old.csv"
     rows = zip(rng.integers(len(ARMS), size=n), rng.standard_normal((n, 2)))

@@ -259,7 +259,7 @@ def test_bad_files_change_nothing(place, tmp_path, text, message):
     ids=["information", "frappe", "psips", "ape"],
 )
 def test_a_checkpoint_is_the_replay_bit_for_bit(place, monkeypatch, sampling, threshold):
-    monkeypatch.setattr(module, "EVERY", 37)
+    monkeypatch.setattr(module, "EVERY", 7)
     study, rng = create(place, sampling=sampling, threshold=threshold, delta=1e-9), np.random.default_rng(3)
     for _ in range(4):
         told(study, rng, 25)

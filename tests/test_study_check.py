@@ -32,22 +32,25 @@ def random_experiment(rng):
     cone = Cone.angle(float(rng.uniform(40, 150))) if L == 2 and rng.random() < 0.5 else Cone.orthant(L)
     pilot = [None, 0, 1, 3][rng.integers(4)]
     grid = Certified().grid if rng.random() < 0.7 else tuple(rng.uniform(0.5, 500.0, size=3))
-    experiment = Experiment(
-        *(K, L),
-        family=family,
-        cone=cone,
-        delta=float(10.0 ** rng.uniform(-3, -0.5)),
-        minimise=tuple(int(q) for q in np.flatnonzero(rng.random(L) < 0.3)),
-        threshold=Certified(grid=grid, pilot=pilot),
-    )
+    settings = {
+        "family": family,
+        "cone": cone,
+        "delta": float(10.0 ** rng.uniform(-3, -0.5)),
+        "minimise": tuple(int(q) for q in np.flatnonzero(rng.random(L) < 0.3)),
+        "threshold": Certified(grid=grid, pilot=pilot),
+    }
     means = rng.normal(size=(K, L)) * 10.0 ** rng.uniform(-1, 1) + rng.choice([0.0, 50.0])
     sizes = np.linalg.cholesky(family.covariances(K, L))
     arms = np.concatenate([np.arange(K), rng.integers(K, size=int(rng.integers(5 * K, 60)) + 20)])
-    for arm in arms:
-        noise = sizes[arm if len(sizes) > 1 else 0] @ rng.standard_normal(L)
-        experiment.tell(int(arm), means[arm] + noise)
-        if experiment.done:
-            break
+    noise = np.einsum("npq,nq->np", sizes[arms if len(sizes) > 1 else 0 * arms], rng.standard_normal((len(arms), L)))
+    outcomes = means[arms] + noise
+    experiment = Experiment(K, L, **settings)
+    experiment.tell_log(arms, outcomes)
+    if experiment.done:
+        # Again, only as far as the stop.
+        stop = experiment.recommendation.n_pulls
+        experiment = Experiment(K, L, **settings)
+        experiment.tell_log(arms[:stop], outcomes[:stop])
     return experiment
 
 

@@ -247,12 +247,12 @@ class Study:
         """
         with self._writing(actor) as draft:
             labels = draft.state.experiment.labels
-            rows = ingest.read_outcomes(path, arm, labels)
+            rows, source = ingest.read_outcomes(path, arm, labels), Path(path).name
             with draft.together():
                 for number, outcome in rows:
                     token = f"{draft.next}-{secrets.token_hex(4)}"
                     named = dict(zip(labels.objectives, outcome, strict=True))
-                    data = {"token": token, "arm": number, "outcome": named, "source": Path(path).name}
+                    data = {"token": token, "arm": number, "outcome": named, "source": source}
                     draft.add("imported", draft.next, data)
         return len(rows)
 
