@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import threading
 
 import numpy as np
 import pytest
@@ -425,3 +426,32 @@ def test_bad_storages(tmp_path):
     connection.close()
     with pytest.raises(ValueError, match="use a newer prepex"):
         Study.open(place, "dose")
+
+
+def in_threads(n, work):
+    failures = []
+
+    def guarded(k):
+        try:
+            work(k)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(k,)) for k in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return failures
+
+
+def test_many_may_create_a_storage_at_once(storage):
+    failures = in_threads(8, lambda k: create(storage, f"study {k // 2}").ask())
+    assert len(failures) == 4 and all("which exists already" in str(error) for error in failures)
+    assert sorted(entry.name for entry in Study.list(storage)) == [f"study {k}" for k in range(4)]
+
+
+def test_threads_may_share_a_study(storage):
+    study, rng = create(storage, delta=1e-9), np.random.default_rng(0)
+    assert in_threads(8, lambda k: told(study, rng, 5)) == []
+    assert study.status().n_pulls == 40 and study.verify().ok

@@ -191,3 +191,12 @@ def test_other_thresholds_are_not_rechecked(tmp_path):
         study.tell(ticket.token, [1.0 if ticket.arm == "arm 0" else 0.0])
     result = check(study.certificate())
     assert result.ok and "is not checked" in result.notes[0]
+
+
+def test_one_arm_is_certain(tmp_path):
+    study = Study.create(tmp_path / "x.db", "x", arms=1, objectives=1, family=Gaussian(variance=1.0))
+    while (ticket := study.ask()) is not None:
+        study.tell(ticket.token, [1.0])
+    certificate = json.loads(json.dumps(study.certificate(), allow_nan=False))
+    assert check(certificate).ok and certificate["answer"]["status"] == "certified"
+    study.report(tmp_path / "report.html")

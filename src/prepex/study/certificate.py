@@ -42,7 +42,7 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
                 fresh = {"n": int(course.fresh.N[k]), "scores": course.fresh.S[k].tolist()}
                 names = (("in_front", IN_FRONT), ("out_of_front", OUT_OF_FRONT), ("as_rival", AS_RIVAL))
                 arm["after_pilot"] = fresh
-                arm["price"] = {name: float(course.price[row, k]) for name, row in names}
+                arm["price"] = {name: _finite(float(course.price[row, k])) for name, row in names}
                 arm["test"] = tests[k] | {"e": _finite(tests[k]["e"]), "value": _finite(tests[k]["value"])}
             if len(arms) > 1:
                 binding = min(tests, key=lambda test: test["value"])

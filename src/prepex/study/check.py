@@ -285,6 +285,9 @@ def _check(certificate: Mapping[str, Any], log: Iterable[str] | None, result: Re
     if not proven:
         result.notes.append(f"the threshold {settings['threshold']['name']!r} is not checked, only data and answer")
         return
+    if len(arms) == 1:
+        result.notes.append("with one arm there is nothing to decide")
+        return
     if answer["status"] == "certified":
         result.expect("sampling", settings["sampling"]["alternatives"] == "complete", "alternatives of the paper")
     if "after_pilot" not in arms[0]:

@@ -193,10 +193,11 @@ class Storage:
 
     def add(self, connection: Connection, name: str) -> "Log":
         """A new study, with an empty log."""
-        if connection.execute(sa.select(studies.c.id).where(studies.c.name == name)).scalar() is not None:
-            raise ValueError(f"name must be new in this storage, got {name!r}, which exists already")
         row = {"name": name, "position": -1, "head": GENESIS}
-        number = connection.execute(sa.insert(studies).values(row).returning(studies.c.id)).scalar_one()
+        try:
+            number = connection.execute(sa.insert(studies).values(row).returning(studies.c.id)).scalar_one()
+        except sa.exc.IntegrityError:
+            raise ValueError(f"name must be new in this storage, got {name!r}, which exists already") from None
         return Log(connection, int(number))
 
     def remove(self, name: str) -> None:
