@@ -329,6 +329,23 @@ def test_what_is_told_after_the_stop_is_not_in_the_certificate(place):
     json.dumps(certificate, allow_nan=False)
 
 
+def test_an_exported_log_restores_the_study(storage, tmp_path):
+    study, rng = create(tmp_path / "first.db"), np.random.default_rng(6)
+    told(study, rng, 12)
+    study.ask(2)
+    study.export(tmp_path / "log.jsonl")
+    again = Study.restore(storage, tmp_path / "log.jsonl")
+    assert again.status() == study.status() and again.verify().ok
+    with pytest.raises(ValueError, match="which exists already"):
+        Study.restore(storage, tmp_path / "log.jsonl")
+    text = (tmp_path / "log.jsonl").read_text()
+    for damaged in (text.replace('"arm":1', '"arm":2', 1), text.split("\n", 1)[1], "", "x\n"):
+        (tmp_path / "bad.jsonl").write_text(damaged)
+        with pytest.raises(ValueError, match="must"):
+            Study.restore(tmp_path / "other.db", tmp_path / "bad.jsonl")
+    assert Study.list(tmp_path / "other.db") == []
+
+
 def test_list_and_delete(storage):
     create(storage, "one")
     create(storage, "two", delta=0.2)

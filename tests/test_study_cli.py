@@ -58,6 +58,8 @@ def test_a_study_from_beginning_to_end(folder):
     run("study", "export", "dose", "events.jsonl")
     assert "the certificate is right" in run("verify", "certificate.json", "--log", "events.jsonl")
     assert shown("verify", "certificate.json")["ok"]
+    assert "restored dose" in run("study", "restore", "events.jsonl", "--storage", "copy.db")
+    assert shown("study", "status", "dose", "--storage", "copy.db") == status
     wrong = (folder / "events.jsonl").read_text().replace("site A", "site B", 1)
     (folder / "wrong.jsonl").write_text(wrong)
     assert "NOT right" in run("verify", "certificate.json", "--log", "wrong.jsonl", code=1)

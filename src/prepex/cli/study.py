@@ -190,6 +190,18 @@ def export(
 
 
 @app.command()
+def restore(
+    path: Annotated[Path, typer.Argument(help="A log that `prepex study export` wrote.")],
+    storage: Place = DEFAULT,
+) -> None:
+    """A study from its exported log: a backup, or a move to another database."""
+    with errors():
+        from prepex.study.study import Study
+
+        typer.echo(f"restored {Study.restore(storage, path).name}")
+
+
+@app.command()
 def certificate(
     name: Name,
     path: Annotated[Path | None, typer.Argument(help="Where to write it; by default to the terminal.")] = None,

@@ -80,10 +80,17 @@ def ask(known: dict[str, Any]) -> dict[str, Any]:
         answers["cone"] = typer.prompt("Preference cone", default="orthant")
     answers["delta"] = typer.prompt("Risk of a wrong answer", default=answers["delta"], type=float)
     budget = typer.prompt("Most pulls (no limit: just Enter)", default="")
-    answers["max_pulls"] = int(budget) if budget else None
+    answers["max_pulls"] = _whole(budget) if budget else None
     lease = typer.prompt("When does a pull give up its place, as in 24h (never: just Enter)", default="")
     answers["lease"] = lease or None
     return answers
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"max_pulls must be a whole number, got {text!r}") from None
 
 
 def _listed(text: str) -> list[str]:

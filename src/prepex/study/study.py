@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from prepex.study import audit, ingest
 from prepex.study.answers import Blocker, Overview, Receipt, Status, Ticket
 from prepex.study.certificate import make_certificate
 from prepex.study.config import Config
-from prepex.study.events import GENESIS, Event, seal
+from prepex.study.events import GENESIS, Event, linked, read_line, seal
 from prepex.study.line import Entry, Line, list_entries
 from prepex.study.state import PastChangedError, State
 from prepex.study.storage import Log, Storage
@@ -110,6 +110,19 @@ class Study:
     def open(cls, storage: str | os.PathLike[str], name: str) -> "Study":
         """A study that exists."""
         return cls(Storage(storage), name)
+
+    @classmethod
+    def restore(cls, storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> "Study":
+        """A study from an exported log, with its hashes: a backup, or a move to another database."""
+        place = Storage(storage, create=True)
+        with Path(path).open(encoding="ascii", newline="\n") as file, place.writing() as connection:
+            events = linked(read_line(line.removesuffix("\n")) for line in file)
+            first = next(events, None)
+            if first is None or first.kind != "config":
+                raise ValueError(f"{path} must be an exported log, got one without a config")
+            name = Config.read(first.data).name
+            place.add(connection, name).append(chain([first], events))
+        return cls(place, name)
 
     @staticmethod
     def list(storage: str | os.PathLike[str]) -> Sequence[Overview]:
