@@ -1,6 +1,8 @@
 """`prepex study` and `prepex verify`, as a user types them."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -151,3 +153,17 @@ def test_bad_words(words, message):
 def test_a_bad_lease():
     names = ("--arm", "a", "--arm", "b", "--objective", "gain", "--variance", "1")
     assert "lease must be a time such as" in run("study", "create", "x", *names, "--lease", "soon", code=2)
+
+
+def test_without_the_extra_it_says_what_to_install():
+    script = "import sys; sys.modules['sqlalchemy'] = None; from prepex.cli import app; app()"
+    for words in (("study", "list"), ("study", "status", "x"), ("study", "create", "x")):
+        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+        assert done.returncode == 2 and "Error: studies need an extra: pip install 'prepex[study]'" in done.stderr
+
+
+def test_a_check_needs_only_numpy():
+    heavy = "('sqlalchemy', 'numba', 'scipy', 'prepex._kernels')"
+    script = f"import sys, prepex.study.check; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

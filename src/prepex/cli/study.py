@@ -25,10 +25,8 @@ DEFAULT = "prepex.db"
 
 
 def _open(storage: str, name: str) -> "Study":
-    try:
-        from prepex.study.study import Study
-    except ImportError:
-        raise ImportError("studies need an extra: pip install 'prepex[study]'") from None
+    from prepex.study.study import Study
+
     return Study.open(storage, name)
 
 
@@ -61,9 +59,10 @@ def create(
     format: FormatOption = Format.table,
 ) -> None:
     """Create a study. Without a name, in a terminal, it asks for everything."""
-    from prepex.cli import study_show, wizard
-
     with errors():
+        from prepex.cli import study_show, wizard
+        from prepex.study.study import Study
+
         words: dict[str, Any] = {
             "name": name,
             "arms": wizard.read_arms(arm, arms_from),
@@ -80,10 +79,6 @@ def create(
                 raise ValueError("name must be given where there is no terminal to ask on, got none")
             words = wizard.ask(words)
         settings = wizard.settings(words, rule=rule, threshold=threshold, seed=seed)
-        try:
-            from prepex.study.study import Study
-        except ImportError:
-            raise ImportError("studies need an extra: pip install 'prepex[study]'") from None
         study = Study.create(storage, actor=_who(actor), **settings)
         study_show.created(study.status(), storage, as_json=format is Format.json)
 
@@ -97,9 +92,9 @@ def ask(
     format: FormatOption = Format.table,
 ) -> None:
     """Which options to try next, each with a token. Exit status 3: nothing to hand out."""
-    from prepex.cli import study_show
-
     with errors():
+        from prepex.cli import study_show
+
         study = _open(storage, name)
         tickets = study.ask(n, actor=_who(actor))
         study_show.tickets(tickets, study.why() if not tickets else "", as_json=format is Format.json)
@@ -116,9 +111,9 @@ def tell(
     format: FormatOption = Format.table,
 ) -> None:
     """What came of a pull. Telling the same twice is once; another value is refused."""
-    from prepex.cli import study_show, wizard
-
     with errors():
+        from prepex.cli import study_show, wizard
+
         receipt = _open(storage, name).tell(token, wizard.outcome(values), actor=_who(actor))
         study_show.receipt(receipt, as_json=format is Format.json)
 
@@ -133,9 +128,9 @@ def correct(
     storage: Place = DEFAULT,
 ) -> None:
     """Replace what was told, with a reason."""
-    from prepex.cli import wizard
-
     with errors():
+        from prepex.cli import wizard
+
         _open(storage, name).correct(token, wizard.outcome(values), reason=reason, actor=_who(actor))
         typer.echo(f"corrected {token}")
 
@@ -151,9 +146,9 @@ def void(name: Name, token: Token, reason: Reason, actor: Actor = None, storage:
 @app.command()
 def status(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
     """How a study stands."""
-    from prepex.cli import study_show
-
     with errors():
+        from prepex.cli import study_show
+
         study_show.status(_open(storage, name).status(), as_json=format is Format.json)
 
 
@@ -222,9 +217,9 @@ def certificate(
 @app.command()
 def verify(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
     """Check the whole log and the state. Exit status 1: something is wrong."""
-    from prepex.cli import study_show
-
     with errors():
+        from prepex.cli import study_show
+
         verdict = _open(storage, name).verify()
         study_show.verdict(verdict, as_json=format is Format.json)
     raise typer.Exit(0 if verdict.ok else 1)
@@ -245,9 +240,8 @@ def report(
 @app.command("list")
 def list_(storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
     """All studies of a storage."""
-    from prepex.cli import study_show
-
     with errors():
+        from prepex.cli import study_show
         from prepex.study.study import Study
 
         study_show.overviews(Study.list(storage), as_json=format is Format.json)

@@ -13,10 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine
-
 from prepex.study.events import GENESIS, Event, read
+
+try:
+    import sqlalchemy as sa
+    from sqlalchemy.engine import Connection, Engine
+except ImportError:
+    raise ImportError("studies need an extra: pip install 'prepex[study]'") from None
 
 VERSION_TABLE = "prepex_version"
 LATEST = "0001"
