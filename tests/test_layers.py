@@ -18,6 +18,7 @@ LAYERS = (
     ("experiment", "runs"),
     ("simulation", "plot"),
     ("study",),
+    ("server",),
     ("cli",),
     ("__main__",),
 )

@@ -212,6 +212,41 @@ def verify(
     raise typer.Exit(0 if result.ok else 1)
 
 
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; beyond this machine only with --keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.")] = 8000,
+    keys: Annotated[Path | None, typer.Option(help="A file of bearer tokens that `prepex token` wrote.")] = None,
+    storage: study.Place = study.DEFAULT,
+) -> None:
+    """Serve the studies of a storage: an HTTP interface and a dashboard."""
+    with errors():
+        from prepex.server.access import Keys
+        from prepex.server.app import serve as run_server
+
+        typer.echo(f"http://{host}:{port}/", err=True)
+        run_server(storage, host=host, port=port, keys=None if keys is None else Keys(keys))
+
+
+@app.command()
+def token(
+    name: Annotated[str, typer.Argument(help="Whose token; the actor in the log.")],
+    role: Annotated[str, typer.Argument(help="observer, worker or owner; `none` takes the token away.")],
+    keys: Annotated[Path, typer.Option(help="The file of bearer tokens.")] = Path("prepex-keys.json"),
+) -> None:
+    """Make a bearer token for `prepex serve --keys`. It is shown once; only its hash is kept."""
+    from prepex.server.access import Keys
+
+    with errors():
+        if role == "none":
+            Keys(keys).remove(name)
+            typer.echo(f"took the token of {name} away")
+        else:
+            typer.echo(Keys(keys).add(name, role))
+
+
 @contextmanager
 def _progress(what: str, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
     """A bar with the time left on a terminal, silence elsewhere: (set the total, advance)."""
