@@ -156,14 +156,16 @@ def million(folder: Path, n: int = 1_000_000) -> dict:
         with Study.open(url, name) as study:
             study.status()
             found[f"open_{name}"] = time.perf_counter() - start
-            asks = []
-            for _ in range(50):
-                start = time.perf_counter()
-                ticket = study.ask()
-                asks.append(time.perf_counter() - start)
-                study.tell(ticket.token, outcome(ticket.token))
-            found[f"ask_{name}"] = float(np.median(asks))
-    return found
+    # In turns: the disk's mood hits both alike.
+    asks: dict[str, list[float]] = {"small": [], "large": []}
+    opened = [Study.open(url, name) for name in asks]
+    for _ in range(100):
+        for study in opened:
+            start = time.perf_counter()
+            ticket = study.ask()
+            asks[study.name].append(time.perf_counter() - start)
+            study.tell(ticket.token, outcome(ticket.token))
+    return found | {f"ask_{name}": float(np.median(times)) for name, times in asks.items()}
 
 
 def main() -> None:

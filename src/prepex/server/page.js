@@ -32,6 +32,7 @@ function layout(x, y) {
 }
 
 function draw(status, why) {
+  document.querySelector("main").hidden = false; // first: a hidden plot has no size
   const inside = new Set(status.recommendation.arms);
   const tried = Object.entries(status.means).filter(([, mean]) => mean !== null);
   const waits = status.waiting ? ` ${status.waiting} outcomes wait.` : "";
@@ -44,15 +45,14 @@ function draw(status, why) {
   Plotly.react("front", [{ type: "scatter", mode: "markers", x: tried.map(([, m]) => m[x]), y: tried.map(([, m]) => m[y]),
     text: tried.map(([name]) => plain(name)), hoverinfo: "text+x+y",
     marker: { size: tried.map(([name]) => inside.has(name) ? 12 : 7), color: tried.map(([name]) => inside.has(name) ? "#0072B2" : "#999") } }],
-  layout(status.objectives[x], status.objectives[y]), { responsive: true, displaylogo: false });
+  layout(status.objectives[x], status.objectives[y]), { responsive: true, displayModeBar: false });
   const seen = curves[status.name] = curves[status.name] || [];
   if (status.reached !== null && (!seen.length || seen[seen.length - 1].n !== status.n_pulls)) {
     seen.push({ n: status.n_pulls, reached: status.reached, needed: status.needed });
   }
   const curve = (key, dash) => ({ type: "scatter", mode: "lines+markers", x: seen.map((p) => p.n), y: seen.map((p) => p[key]), line: { dash } });
   Plotly.react("evidence", [curve("reached", "solid"), curve("needed", "dash")], layout("outcomes", "evidence reached and needed"),
-    { responsive: true, displaylogo: false });
-  document.querySelector("main").hidden = false;
+    { responsive: true, displayModeBar: false });
 }
 
 async function refresh() {
