@@ -22,11 +22,11 @@ def make_instance(scores, counts, variances):
 
 def run_margin(inst, price=None, rho=RHO, guide=None):
     K, m = inst.S.shape
-    binding = np.full(3, 7)
+    binding = np.full(4, 7)
     price = kernels.equal_prices(K, m) if price is None else price
     grid = kernels.make_grid(inst.N, rho)
     value = kernels.margin(inst, guide or inst, grid, price, kernels.make_scratch(K), binding)
-    return value, tuple(int(k) for k in binding)
+    return value, tuple(int(k) for k in binding[:3])
 
 
 def random_pairs(rng, n):
@@ -151,10 +151,12 @@ def test_margin_of_many_arms_near_balance():
         counts = np.ceil(10 ** rng.uniform(0, 4, K))
         inst = make_instance(scores, counts, rng.uniform(0.3, 3, (K, m)))
         price = kernels.equal_prices(K, m) + (trial % 3) * rng.uniform(-1, 1, (3, K))
-        value, (better, worse, facet) = run_margin(inst, price)
+        binding = np.full(4, 7)
+        value = kernels.margin(inst, inst, kernels.make_grid(counts, RHO), price, kernels.make_scratch(K), binding)
+        better, worse, facet, kind = binding
         exact, e = plain_margin(inst, price)
         assert value == pytest.approx(exact, abs=1e-9)
-        in_front = e[better, worse].max() - price[0, better] == pytest.approx(value, abs=1e-9)
+        in_front = kind == kernels.IN_FRONT
         kinds.add(in_front)
         paid = price[0, better] if in_front else price[1, worse] + price[2, better]
         assert e[better, worse, facet] - paid == pytest.approx(value, abs=1e-9)

@@ -6,6 +6,7 @@ from scipy.optimize import brentq, linprog, minimize_scalar
 
 from prepex import Experiment, Problem, characteristic_time, evidence
 from prepex._kernels import course as kernels
+from prepex._kernels.margin import KIND, OUT_OF_FRONT
 from prepex.instances import covboost
 from prepex.sampling import AcceleratedPreTS, FraPPE, InformationDirected, TnS
 from prepex.stopping.threshold import mixture_cost
@@ -85,7 +86,7 @@ def test_following_the_margin_pulls_the_two_arms_of_the_binding_test():
     experiment, _ = run_to(InformationDirected(), 2000, threshold="certified")
     course = experiment._course
     better, worse = course.binding[:2]
-    if not course.near.inst.mask[worse]:
+    if course.binding[KIND] == OUT_OF_FRONT:
         rates = [
             np.min(np.maximum(experiment.means[a] - experiment.means[worse], 0) ** 2 / DEVIATION**2)
             for a in np.flatnonzero(course.near.inst.mask)

@@ -439,10 +439,10 @@ class Experiment:
     @staticmethod
     def _paid(course: Course) -> float:
         """The price of the binding test."""
-        better, worse, _ = course.binding
+        better, worse, _, kind = course.binding
         if better < 0:
             return 0.0
-        if course.near.inst.mask[worse]:
+        if kind == IN_FRONT:
             return float(course.price[IN_FRONT, better])
         return float(course.price[OUT_OF_FRONT, worse] + course.price[AS_RIVAL, better])
 

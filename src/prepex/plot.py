@@ -31,14 +31,14 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
     _checks.instance("problem", problem, Problem)
     if problem.n_objectives != 2:
         raise ValueError(f"problem must have 2 objectives to be drawn, got {problem.n_objectives}")
-    make = figure_class()
+    new_figure = figure_class()
     if isinstance(cones, Cone):
         cones = [cones]
     chosen = [problem.cone] if cones is None else list(_checks.listed("cones", cones, "cones"))
     for cone in chosen:
         if _checks.instance("cones", cone, Cone).n_objectives != 2:
             raise ValueError(f"cones must be over 2 objectives, got {cone!r}")
-    figure = make(figsize=(7.2, 5.0), layout="constrained")
+    figure = new_figure(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
     means = problem.means
     axes.scatter(*means.T, s=14, color="0.72", linewidths=0, label=f"{problem.n_arms} arms", zorder=1)
@@ -167,7 +167,7 @@ def save(figure: "Figure", path: str | Path) -> None:
 
 
 def figure_class() -> Any:
-    """The Figure class without pyplot: no global state, no display, safe in a server."""
+    """Matplotlib's Figure without pyplot: no global state, no display, safe in a server."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -109,32 +109,8 @@ class Runs:
         return [self._cell(key, rows, speed[key[:2]]) for key, rows in cells.items()]
 
     def _cell(self, key: tuple[str, str, float], rows: list[dict[str, Any]], records: list[Record]) -> Summary:
-        rule, threshold, delta = key
-        times = np.array([row["stopping_time"] for row in rows], dtype=float)
-        stopped = [row for row in rows if row["stopped"]]
-        wrong = sum(not row["correct"] for row in stopped)
-        lower, upper = clopper_pearson(wrong, len(stopped))
-        floor, mean = self.bound.floor(delta), float(times.mean())
-        spread = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else float("nan")
-        return Summary(
-            rule=rule,
-            threshold=threshold,
-            delta=delta,
-            n_runs=len(rows),
-            mean=mean,
-            standard_error=spread,
-            median=float(np.median(times)),
-            q10=float(np.quantile(times, 0.1)),
-            q90=float(np.quantile(times, 0.9)),
-            n_censored=len(rows) - len(stopped),
-            error_rate=wrong / len(stopped) if stopped else float("nan"),
-            error_lower=lower,
-            error_upper=upper,
-            floor=floor,
-            ratio_to_floor=mean / floor if floor > 0 else float("nan"),
-            us_per_round=1e6 * sum(r.seconds for r in records) / max(sum(r.n_pulls for r in records), 1),
-            below_floor=len(stopped) == len(rows) > 1 and mean + 3 * spread < floor,
-        )
+        seconds, pulls = sum(r.seconds for r in records), sum(r.n_pulls for r in records)
+        return summarise(rows, floor=self.bound.floor(key[2]), us_per_round=1e6 * seconds / max(pulls, 1))
 
     def error_curve(self) -> dict[str, tuple[Floats, Floats]]:
         """For each rule: the moments, and the share of runs whose answer was wrong then."""
@@ -165,6 +141,44 @@ class Runs:
                     )
         except OSError as error:
             raise ValueError(f"path must be writable, got {str(path)!r}: {error}") from None
+
+
+def summarise(rows: Sequence[Mapping[str, Any]], *, floor: float, us_per_round: float) -> Summary:
+    """The summary of rows (as of `Runs.rows`) that share rule, threshold and delta.
+
+    >>> rows = [
+    ...     {"rule": "X", "threshold": "own", "delta": 0.1, "stopping_time": t, "stopped": True, "correct": t > 5}
+    ...     for t in (4, 8)
+    ... ]
+    >>> cell = summarise(rows, floor=3.0, us_per_round=1.0)
+    >>> cell.mean, cell.error_rate, cell.below_floor
+    (6.0, 0.5, False)
+    """
+    times = np.array([row["stopping_time"] for row in rows], dtype=float)
+    stopped = [row for row in rows if row["stopped"]]
+    wrong = sum(not row["correct"] for row in stopped)
+    lower, upper = clopper_pearson(wrong, len(stopped))
+    mean = float(times.mean())
+    spread = float(times.std(ddof=1) / np.sqrt(len(times))) if len(times) > 1 else float("nan")
+    return Summary(
+        rule=rows[0]["rule"],
+        threshold=rows[0]["threshold"],
+        delta=rows[0]["delta"],
+        n_runs=len(rows),
+        mean=mean,
+        standard_error=spread,
+        median=float(np.median(times)),
+        q10=float(np.quantile(times, 0.1)),
+        q90=float(np.quantile(times, 0.9)),
+        n_censored=len(rows) - len(stopped),
+        error_rate=wrong / len(stopped) if stopped else float("nan"),
+        error_lower=lower,
+        error_upper=upper,
+        floor=floor,
+        ratio_to_floor=mean / floor if floor > 0 else float("nan"),
+        us_per_round=us_per_round,
+        below_floor=len(stopped) == len(rows) > 1 and mean + 3 * spread < floor,
+    )
 
 
 def check_ending(path: str | Path, endings: tuple[str, ...]) -> Path:

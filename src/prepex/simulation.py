@@ -51,6 +51,7 @@ def simulate(
     threshold: Any = "heuristic",
     deltas: float | Sequence[float] = 0.1,
     n_runs: int = 100,
+    first_run: int = 0,
     seed: int = 0,
     n_jobs: int = 1,
     max_pulls: int = 1_000_000,
@@ -66,6 +67,8 @@ def simulate(
                 PSIPS, APE and Auer stop by their own test, "own", whatever is given
     moments     times at which the current answer is compared with the truth, for error curves; a run goes on
                 at least to the last of them
+    first_run   runs first_run, first_run + 1, ... of the seed: a simulation may be cut into parts
+    n_jobs      processes; inside `prepex.cluster.dask` or `joblib.parallel_config`, workers of that backend
     batch       pulls that are chosen before any of their rewards is seen
     progress    called with the number of runs just finished; `begin`, once, with the number to come
 
@@ -95,6 +98,7 @@ def simulate(
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
         raise ValueError(f"n_jobs must be a number of processes, or -1 for all cores, got {n_jobs!r}")
     _checks.whole("n_runs", n_runs, low=1)
+    _checks.whole("first_run", first_run, low=0)
     _checks.whole("seed", seed, low=0)
     _checks.whole("max_pulls", max_pulls, low=problem.n_arms)
     if _checks.whole("batch", batch, low=1) > max_pulls:
@@ -107,7 +111,7 @@ def simulate(
         for group, served in product(
             _groups(rule, thresholds), [(d,) for d in risks] if rule.samples_for_delta else [risks]
         ):
-            for run in range(n_runs):
+            for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
                 jobs.append(Job(setting, problem.benefits, group, served, times, batch, max_pulls, (seed, run, 0), run))
@@ -163,6 +167,7 @@ def one_run(job: Job) -> Record:
     stops = _stops(job)
     user = any(isinstance(threshold, UserThreshold) for threshold in job.thresholds)
     arms, pending, shift = np.zeros(job.batch, np.int64), np.zeros(K, np.int64), np.zeros(L)
+    # Of this thread's own processor time: what else the machine does is not the rule's cost.
     pulls, seconds, done = K, 0.0, False
     noise = np.empty((0, L))
     # No row of noise, no pull: but the kernel is compiled or loaded now, and not on the clock.
@@ -171,9 +176,9 @@ def one_run(job: Job) -> Record:
         if len(noise) < job.batch:
             noise = np.concatenate([noise, rng.standard_normal((max(CHUNK, job.batch), L))])
         room = job.batch if user else min(len(noise), job.max_pulls - pulls)
-        began = time.perf_counter()
+        began = time.thread_time()
         done, used = loop(course, truth, roots, noise[:room], stops, arms, pending, shift)
-        seconds += time.perf_counter() - began
+        seconds += time.thread_time() - began
         pulls += int(used)
         noise = noise[used:]
         if user:

@@ -33,7 +33,17 @@ from prepex._kernels.branch import Pieces, make_pieces
 from prepex._kernels.instance import Floats, Instance, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import VALUE, Ledger, open_ledger
-from prepex._kernels.margin import Grid, Scratch, equal_prices, make_grid, make_scratch
+from prepex._kernels.margin import (
+    BETTER,
+    KIND,
+    OUT_OF_FRONT,
+    WORSE,
+    Grid,
+    Scratch,
+    equal_prices,
+    make_grid,
+    make_scratch,
+)
 
 PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND = range(10)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
@@ -124,7 +134,7 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
         fresh=fresh,
         grid=make_grid(ones, plan.rho),
         scratch=make_scratch(K),
-        binding=np.full(3, -1, dtype=np.int64),
+        binding=np.full(4, -1, dtype=np.int64),
         price=equal_prices(K, m),
         whole=np.array([K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0], dtype=np.int64),
         real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.risk, plan.tries, *calm_radius(K, L)]),
@@ -178,9 +188,9 @@ def soonest(inst: Instance, binding: Ints) -> Int:
     evidence by now but the one furthest ahead, which needs the fewest pulls: the other may be level with it in truth.
     """
     S, V, N = inst.S, inst.V, inst.N
-    better: Int = binding[0]
-    worse = binding[1]
-    if not inst.mask[worse] and better != worse:
+    better: Int = binding[BETTER]
+    worse = binding[WORSE]
+    if binding[KIND] == OUT_OF_FRONT:
         most = 0.0
         for p in range(inst.size[0]):
             a, least = inst.front[p], np.inf
@@ -202,14 +212,14 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
         if N[k] + pending[k] < N[least] + pending[least]:
             least = np.int64(k)
     fewest = N[least] + pending[least]
-    choice: Int = np.int64(least)
+    choice: Int = least
     lowest = np.inf
     if rule == INFORMATION:
         # Enough of every arm early, when a wrong mean could mislead for long; half as eager later.
         if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
             u = uniform(course.key, whole[PULLS], ahead)
-            if whole[FOLLOW] == FOLLOW_MARGIN and binding[0] >= 0:
-                i, j = soonest(near.inst, binding), binding[1]
+            if whole[FOLLOW] == FOLLOW_MARGIN and binding[BETTER] >= 0:
+                i, j = soonest(near.inst, binding), binding[WORSE]
                 choice = i if u * (fresh[i] + fresh[j]) < fresh[j] else j
             elif 0.0 < near.real[VALUE] < np.inf:
                 left = u * near.real[VALUE]

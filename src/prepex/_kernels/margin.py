@@ -23,7 +23,7 @@ Legend
     price     of a test of arm i in P, of arm i not in P, of rival j    (3, K)
     bound     a lower bound of arm k's test                             (K,)
     rival     the j that gives it                                       (K,)
-    binding   better, worse, facet of the binding test                  (3,)
+    binding   better, worse, facet and kind of the binding test         (4,)
     y         x_i - x, the variable of the minimisation;  gap = x_i - x_j
 """
 
@@ -35,7 +35,7 @@ import numpy as np
 from prepex._kernels.instance import Floats, Instance, Int, Ints
 from prepex._kernels.jit import kernel, part
 
-BETTER, WORSE, WHERE = 0, 1, 2
+BETTER, WORSE, WHERE, KIND = 0, 1, 2, 3
 IN_FRONT, OUT_OF_FRONT, AS_RIVAL = 0, 1, 2
 
 # g'(0): the mean of |X|, X standard normal; also its density and its hazard rate at 0.
@@ -382,7 +382,7 @@ def test_dominated(
 
 @kernel
 def margin(inst: Instance, guide: Instance, grid: Grid, price: Floats, scratch: Scratch, binding: Ints) -> float:
-    """The margin, and in `binding` the test that attains it. One arm: infinity, and -1 three times.
+    """The margin, and in `binding` the test that attains it. One arm: infinity, and -1 everywhere.
 
     `guide` has all outcomes, `inst` those that count: where the latter show no dominator yet, the guide names it.
     """
@@ -420,6 +420,7 @@ def margin(inst: Instance, guide: Instance, grid: Grid, price: Floats, scratch: 
             binding[BETTER] = low if mask[low] else other
             binding[WORSE] = other if mask[low] else low
             binding[WHERE] = facet
+            binding[KIND] = IN_FRONT if mask[low] else OUT_OF_FRONT
     return best
 
 

@@ -22,7 +22,7 @@ from prepex._kernels.course import (
 from prepex._kernels.instance import Floats, Int, Ints, law
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import move, refresh
-from prepex._kernels.margin import margin, write_grid
+from prepex._kernels.margin import BETTER, WORSE, margin, write_grid
 from prepex._kernels.pilot import set_prices
 from prepex._kernels.steps import frappe_step, prets_step, tns_step
 
@@ -80,7 +80,7 @@ def look(course: Course) -> None:
         a = 0
         while course.fresh.N[a] > 0.0:
             a += 1
-        course.binding[0] = course.binding[1] = a
+        course.binding[BETTER] = course.binding[WORSE] = a
     else:
         course.real[MARGIN] = margin(
             course.fresh, course.near.inst, course.grid, course.price, course.scratch, course.binding

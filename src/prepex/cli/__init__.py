@@ -1,4 +1,4 @@
-"""The command line: `prepex run`, `bound`, `pareto`, `instances`, `study ...` and `verify`."""
+"""The command line: `prepex run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`, `verify` and `serve`."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -165,6 +165,51 @@ def run(
 
             stopping_times(found, path=plot)
             typer.echo(f"wrote {plot}", err=True)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="all, or some of: fronts polar covboost error correlation arms objectives table prets."),
+    ] = None,
+    size: Annotated[
+        str, typer.Option(help="small (minutes), default (a quarter of an hour) or paper (hours).")
+    ] = "default",
+    jobs: Annotated[int, typer.Option(help="Processes; -1: one for each core.")] = -1,
+    out: Annotated[Path | None, typer.Option(help="Folder of the results; default reproduction-SIZE.")] = None,
+    seed: Annotated[
+        int, typer.Option(help="The same seed gives the same stopping times, with any number of jobs.")
+    ] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Forget another run's results in the folder.")] = False,
+    backend: Annotated[str, typer.Option(help="loky: processes here; dask: a cluster.")] = "loky",
+    scheduler: Annotated[str | None, typer.Option(help="Address of the Dask scheduler, tcp://host:8786.")] = None,
+) -> None:
+    """The figures and the table of the FraPPE paper, with a report. Ctrl-C, and the same command, continue it."""
+    from prepex.cli.watch import Watch
+    from prepex.reproduce import reproduce as work
+
+    folder = out or Path(f"reproduction-{size}")
+    watch = Watch()
+    with errors():
+        try:
+            with watch:
+                report = work(
+                    *(names or ()),
+                    size=size,
+                    out=folder,
+                    seed=seed,
+                    n_jobs=jobs,
+                    force=force,
+                    backend=backend,
+                    scheduler=scheduler,
+                    begin=watch.begin,
+                    done=watch.done,
+                )
+        except KeyboardInterrupt:
+            typer.echo(f"\nStopped: {watch.progress}. The same command continues.", err=True)
+            raise typer.Exit(130) from None
+    typer.echo(f"wrote {report}")
 
 
 @app.command()
