@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench docs lint clean
+.PHONY: demo test bench docs lint clean postgres
 
 demo: .venv/kernels
 	$(BIN)/prepex run covboost --rule information --rule frappe --rule uniform --delta 0.1 --delta 0.01 \
@@ -10,8 +10,13 @@ demo: .venv/kernels
 	$(BIN)/prepex pareto snw --cone angle:90 --cone angle:120 --plot out/snw.png --format json > out/snw.json
 	@echo "All runs: out/covboost.csv, out/covboost.png. The fronts of the sorting networks: out/snw.png, out/snw.json"
 
-test: .venv/kernels lint
+test: .venv/kernels lint postgres
 	$(BIN)/python -m pytest
+
+# The tests start a PostgreSQL server of their own.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/pg_ctl > /dev/null 2>&1 || command -v pg_ctl > /dev/null \
+		|| (apt-get update -qq && apt-get install -y -qq postgresql > /dev/null)
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """The live experiment: resuming, batches, budgets, words, and bad input."""
 
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -269,3 +270,58 @@ def test_a_pilot_may_be_none_and_must_be_whole():
     assert np.isfinite(experiment.reached)
     with pytest.raises(ValueError, match="pilot must be"):
         Certified(pilot=-1)
+
+
+@pytest.mark.parametrize("sampling", [InformationDirected(), FraPPE()], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("threshold", ["certified", "heuristic"])
+def test_a_long_log_is_told_as_one_by_one(sampling, threshold):
+    rng = np.random.default_rng(7)
+    means = np.array([[1.0, 0.0], [0.0, 1.0], [-0.5, -0.5]])
+    arms = np.concatenate([[0, 0, 1], rng.integers(3, size=200)])
+    rows = means[arms] + 0.6 * rng.standard_normal((len(arms), 2))
+    given = {"family": Gaussian(variance=0.36), "minimise": (1,), "sampling": sampling, "threshold": threshold}
+    for max_pulls in (None, 40):
+        one, log = (Experiment(3, 2, max_pulls=max_pulls, **given) for _ in range(2))
+        for arm, row in zip(arms, rows * [1, -1], strict=True):
+            one.tell(int(arm), row)
+        log.tell_log(arms[:90], rows[:90] * [1, -1])
+        log.tell_log(arms[90:], rows[90:] * [1, -1])
+        assert log.recommendation == one.recommendation and log.done and log.n_pulls == one.n_pulls == 203
+        assert log.snapshot() == one.snapshot() and log.ask(3) == one.ask(3)
+
+
+def test_a_snapshot_goes_on_bit_for_bit():
+    for before in (0, 2, 200):
+        one = live(threshold="heuristic")
+        rng = np.random.default_rng(8)
+        pull(one, rng, before)
+        other = live(threshold="heuristic")
+        other.restore(one.snapshot())
+        state = rng.bit_generator.state
+        expected = pull(one, rng, 150)
+        rng.bit_generator.state = state
+        assert pull(other, rng, 150) == expected
+        assert other.snapshot() == one.snapshot() and other.why() == one.why()
+    with pytest.raises(ValueError, match="got only what was told since pull 200"):
+        other.to_json()
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "message"),
+    [
+        (b"nonsense", "snapshot must be what snapshot"),
+        (zlib.compress(b"{}\n"), "damaged document"),
+        (zlib.compress(b'{"format": "x"}\n'), "must have the format"),
+        (Experiment(2, 1, family=Gaussian(variance=1.0)).snapshot()[:-4], "snapshot must be what"),
+    ],
+)
+def test_bad_snapshots(snapshot, message):
+    with pytest.raises(ValueError, match=message):
+        Experiment(2, 1, family=Gaussian(variance=1.0)).restore(snapshot)
+
+
+def test_a_snapshot_of_another_experiment_is_refused():
+    other = Experiment(2, 2, family=Gaussian(variance=1.0))
+    other.tell_many([(0, [1.0, 2.0]), (1, [2.0, 1.0])])
+    with pytest.raises(ValueError, match="with the same settings, got other arrays"):
+        Experiment(2, 1, family=Gaussian(variance=1.0)).restore(other.snapshot())

@@ -6,6 +6,7 @@
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
     characteristic_time   the floor of every correct algorithm                        -> Bound
     Experiment            a live experiment: ask, tell, done, recommendation, why     -> Recommendation
+    Study                 a durable experiment in a database, shared by many workers  (needs `prepex[study]`)
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
     stopping              thresholds: certified, heuristic, kaufmann_koolen
@@ -30,6 +31,7 @@ _HOME = {
     "Problem": "problem",
     "Recommendation": "experiment",
     "Runs": "runs",
+    "Study": "study.study",
     "characteristic_time": "bound",
     "evidence": "alternatives",
     "one": "cone",

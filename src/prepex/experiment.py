@@ -5,8 +5,9 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from prepex._kernels.course import Course
 from prepex._kernels.instance import Instance
 from prepex._kernels.ledger import VALUE
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, Grid, margin, settle_tests
-from prepex._kernels.observe import observe
+from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, own_stops, propose_own
 from prepex.alternatives import Evidence, found_by, solver
 from prepex.cone import Cone
@@ -117,7 +118,9 @@ class Experiment:
             raise ValueError(f"threshold must not be 'own' for a rule without a test of its own, got {rule.name}")
         if isinstance(self.setting.threshold, UserThreshold):
             self.setting.threshold.checked(np.ones(sizes[0]), self.delta)
+        # What was told; after `restore` only what was told since.
         self._log: list[tuple[int, Floats]] = []
+        self._before = 0
         self._course: Course | None = None
         self._scratch = np.zeros(sizes[1])
         self._stopped: Recommendation | None = None
@@ -137,12 +140,22 @@ class Experiment:
             out[_checks.member("pending", arm, self.labels.arms)] += 1
         if wanted + out.sum() > self.max_pending:
             raise ValueError(f"n must leave at most {self.max_pending} = max_pending pulls out, got {wanted} more")
+        chosen = [self.labels.arms[arm] for arm in self.choose(wanted, out)]
+        return chosen[0] if n is None else chosen
+
+    def choose(self, n: int, pending: ArrayLike) -> list[int]:
+        """The next n options as indices, when `pending` (K,) pulls of each are out: `ask` without words and checks.
+
+        >>> Experiment(3, 2, family=Gaussian(variance=1.0)).choose(2, [1, 0, 0])
+        [1, 2]
+        """
+        out = np.array(pending, dtype=np.int64)
         chosen = []
-        for _ in range(wanted):
+        for _ in range(n):
             arm = self._next(out)
             out[arm] += 1
-            chosen.append(self.labels.arms[arm])
-        return chosen[0] if n is None else chosen
+            chosen.append(arm)
+        return chosen
 
     def _next(self, out: Any) -> int:
         if self._course is not None:
@@ -180,6 +193,40 @@ class Experiment:
         for arm, reward in checked:
             self._log.append((arm, reward))
             self._advance(arm, reward * self.labels.signs)
+
+    def tell_log(self, arms: ArrayLike, rewards: ArrayLike) -> None:
+        """A long log of outcomes that were checked before: arms (n,) as indices, rewards (n, L).
+
+        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses.
+
+        >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
+        >>> experiment.tell_log([0, 1, 0], [[1.0], [0.0], [1.2]])
+        >>> experiment.n_pulls
+        3
+        """
+        who = np.array(arms, dtype=np.int64)
+        rows = np.array(rewards, dtype=np.float64).reshape(who.size, len(self.labels.objectives))
+        benefits = np.ascontiguousarray(rows * self.labels.signs)
+        at = 0
+        while at < who.size:
+            course = self._course
+            quick = self.setting.certified or self._stopped is not None
+            if course is None or not quick or steps(course) or self.setting.rule.stops_itself:
+                self._log.append((int(who[at]), rows[at]))
+                self._advance(int(who[at]), benefits[at])
+                at += 1
+                continue
+            end, level = who.size, np.inf
+            if self._stopped is None:
+                level = self.needed
+                if self.max_pulls is not None:
+                    end = min(end, at + self.max_pulls - self.n_pulls)
+            taken = int(
+                observe_run(course, who[at:end], benefits[at:end], self._scratch, course.binding.copy(), float(level))
+            )
+            at, self._before = at + taken, self._before + taken
+            if self._stopped is None:
+                self._check()
 
     def _advance(self, arm: int, benefit: Floats) -> None:
         if self._course is not None:
@@ -226,7 +273,7 @@ class Experiment:
     @property
     def n_pulls(self) -> int:
         """Outcomes told so far."""
-        return len(self._log)
+        return self._before + len(self._log)
 
     @property
     def counts(self) -> Any:
@@ -256,12 +303,12 @@ class Experiment:
         if not self.setting.certified:
             return float(self._course.near.real[VALUE])
         course = self._course
-        if not self._testable:
+        if not self.testable:
             return -np.inf
         return float(margin(*self._tests(course), course.scratch, course.binding.copy()))
 
     @property
-    def _testable(self) -> bool:
+    def testable(self) -> bool:
         """Is the pilot over, and every arm tried since?"""
         whole = self._require_course().whole
         return bool(whole[kernels.PULLS] >= whole[kernels.PILOT] and whole[kernels.MISSING] == 0)
@@ -309,7 +356,7 @@ class Experiment:
         if self._course is not None:
             course = self._course
             if self.setting.certified:
-                if self._testable:
+                if self.testable:
                     settle_tests(*self._tests(course), self.needed, course.scratch)
                     decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
             elif not self.setting.own:
@@ -355,14 +402,14 @@ class Experiment:
         what = "certified margin" if self.setting.certified else "evidence"
         if self.setting.own:
             return " ".join([*parts, f"{self.setting.rule.name}'s own test at delta {self.delta:g} is not passed yet."])
-        if self.setting.certified and not self._testable:
+        if self.setting.certified and not self.testable:
             pilot = int(self._course.whole[kernels.PILOT])
             parts.append(
                 f"The first {pilot:,} pulls only set the shares of the risk; then every option is tried again."
             )
         else:
             parts.append(f"The {what} is {have:.2f}; it must reach {need:.2f} at delta {self.delta:g}.")
-        if self.setting.certified and self._testable:
+        if self.setting.certified and self.testable:
             better, worse = (self.labels.arms[k] for k in self._course.binding[:2])
             parts.append(f"The weakest test: {better} over {worse}.")
         many = "an unknown number of" if left is None else f"about {left:,}"
@@ -376,7 +423,7 @@ class Experiment:
             return None
         paid, pulls = 0.0, self.n_pulls
         if self.setting.certified:
-            if not self._testable:
+            if not self.testable:
                 return None
             paid, pulls = self._paid(self._course), pulls - int(self._course.whole[kernels.PILOT])
         have, need = self.reached + paid, self.needed + paid
@@ -409,21 +456,28 @@ class Experiment:
         >>> Experiment.from_json(experiment.to_json()).n_pulls
         1
         """
-        return json.dumps(
-            {
-                "format": "prepex experiment 1",
-                "labels": document.of_labels(self.labels),
-                "family": document.of_family(self.family),
-                "cone": document.of_cone(self.setting.cone),
-                "sampling": document.of_rule(self.setting.rule),
-                "threshold": document.of_threshold(self.setting.threshold),
-                "delta": self.delta,
-                "seed": self.seed,
-                "max_pulls": self.max_pulls,
-                "max_pending": self.max_pending,
-                "log": [[arm, *reward.tolist()] for arm, reward in self._log],
-            }
-        )
+        if self._before:
+            raise ValueError(f"to_json needs everything told, got only what was told since pull {self._before}")
+        log = [[arm, *reward.tolist()] for arm, reward in self._log]
+        return json.dumps({"format": "prepex experiment 1", **self.settings(), "log": log})
+
+    def settings(self) -> dict[str, Any]:
+        """What was fixed at the start, as a document.
+
+        >>> Experiment(2, 1, family=Gaussian(variance=1.0)).settings()["delta"]
+        0.05
+        """
+        return {
+            "labels": document.of_labels(self.labels),
+            "family": document.of_family(self.family),
+            "cone": document.of_cone(self.setting.cone),
+            "sampling": document.of_rule(self.setting.rule),
+            "threshold": document.of_threshold(self.setting.threshold),
+            "delta": self.delta,
+            "seed": self.seed,
+            "max_pulls": self.max_pulls,
+            "max_pending": self.max_pending,
+        }
 
     @classmethod
     def from_json(cls, text: str) -> "Experiment":
@@ -436,8 +490,21 @@ class Experiment:
         """
         given = document.read("prepex experiment 1", text, KEYS)
         with document.damaged():
-            labels, log = given["labels"], list(given["log"])
-            experiment = cls(
+            experiment = cls.from_settings(given)
+            outcomes = [(arm, reward) for arm, *reward in given["log"]]
+        experiment.tell_many(outcomes)
+        return experiment
+
+    @classmethod
+    def from_settings(cls, given: Mapping[str, Any]) -> "Experiment":
+        """A new experiment with the settings that `settings` wrote.
+
+        >>> Experiment.from_settings(Experiment(2, 1, family=Gaussian(variance=1.0)).settings())
+        Experiment(2 arms, 0 pulls, running)
+        """
+        with document.damaged():
+            labels = given["labels"]
+            return cls(
                 tuple(labels["arms"]),
                 tuple(labels["objectives"]),
                 family=document.family(given["family"]),
@@ -450,9 +517,58 @@ class Experiment:
                 max_pulls=given["max_pulls"],
                 max_pending=given["max_pending"],
             )
-            outcomes = [(arm, reward) for arm, *reward in log]
-        experiment.tell_many(outcomes)
-        return experiment
+
+    def snapshot(self) -> bytes:
+        """The numbers of the state, exactly: small, and quick to restore however much was told.
+
+        >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
+        >>> experiment.tell_many([("arm 0", [1.0]), ("arm 1", [0.0])])
+        >>> again = Experiment(2, 1, family=Gaussian(variance=1.0))
+        >>> again.restore(experiment.snapshot())
+        >>> again.n_pulls, again.reached == experiment.reached
+        (2, True)
+        """
+        arrays = [] if self._course is None else kernels.leaves(self._course)
+        head = {
+            "format": "prepex snapshot 1",
+            "n_pulls": self.n_pulls,
+            "stopped": None if self._stopped is None else asdict(self._stopped),
+            # Before every arm was tried, what was told is the state.
+            "log": [[arm, *reward.tolist()] for arm, reward in self._log] if self._course is None else [],
+            "arrays": [[str(array.dtype), *array.shape] for array in arrays],
+        }
+        return zlib.compress(json.dumps(head).encode() + b"\n" + b"".join(array.tobytes() for array in arrays), 1)
+
+    def restore(self, snapshot: bytes) -> None:
+        """Go on from a snapshot of an experiment with the same settings; forget what was told here.
+
+        What was told before the snapshot is not kept: `to_json` then refuses.
+        """
+        with document.damaged():
+            try:
+                head, _, numbers = zlib.decompress(snapshot).partition(b"\n")
+                given = json.loads(head)
+            except (zlib.error, ValueError) as error:
+                raise ValueError(f"snapshot must be what snapshot() gave, got something else: {error}") from None
+            if given["format"] != "prepex snapshot 1":
+                raise ValueError(f"snapshot must have the format 'prepex snapshot 1', got {given['format']!r}")
+            course = None
+            if given["arrays"]:
+                course = self.setting.open(np.zeros((len(self.labels.arms), len(self.labels.objectives))), self.delta)
+                arrays, at = kernels.leaves(course), 0
+                if [[str(array.dtype), *array.shape] for array in arrays] != given["arrays"]:
+                    raise ValueError("snapshot must be of an experiment with the same settings, got other arrays")
+                for array in arrays:
+                    array[...] = np.frombuffer(numbers, array.dtype, array.size, at).reshape(array.shape)
+                    at += array.nbytes
+            stopped = None
+            if given["stopped"] is not None:
+                fields: dict[str, Any] = dict(given["stopped"])
+                fields |= {name: tuple(fields[name]) for name in ("arms", "decided", "undecided")}
+                stopped = Recommendation(**fields)
+            log = [(int(arm), np.array(reward, dtype=np.float64)) for arm, *reward in given["log"]]
+            self._course, self._stopped, self._log = course, stopped, log
+            self._before = given["n_pulls"] - len(log)
 
     def __repr__(self) -> str:
         return f"Experiment({len(self.labels.arms)} arms, {self.n_pulls} pulls, {self.recommendation.status})"

@@ -24,7 +24,7 @@ Legend
     key       (1,) uint64 of the rule's own randomness
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,6 +146,22 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
         scale=np.sqrt(np.max(np.diagonal(gram, axis1=1, axis2=2), axis=0)),
         phase=np.zeros(K, dtype=np.int64),
     )
+
+
+def leaves(node: Any) -> list[NDArray[Any]]:
+    """Every array of a course, in the order of its fields: with them written back, it goes on bit for bit.
+
+    Not what is written by looking at a course: the scratch of the margin and of posterior draws.
+    """
+    found: list[NDArray[Any]] = []
+    for name, entry in zip(node._fields, node):
+        if name in ("scratch", "label", "draw", "drawn", "stream"):
+            continue
+        if isinstance(entry, tuple):
+            found += leaves(entry)
+        elif isinstance(entry, np.ndarray):
+            found.append(entry)
+    return found
 
 
 def calm_radius(n_arms: int, n_objectives: int) -> tuple[float, float]:

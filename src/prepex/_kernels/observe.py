@@ -19,7 +19,7 @@ from prepex._kernels.course import (
     TNS,
     Course,
 )
-from prepex._kernels.instance import Floats, Int, law
+from prepex._kernels.instance import Floats, Int, Ints, law
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import move, refresh
 from prepex._kernels.margin import BETTER, WORSE, margin, write_grid
@@ -96,6 +96,25 @@ def observe_plain(course: Course, a: Int, reward: Floats, shift: Floats) -> None
     look(course)
 
 
+@kernel
+def observe_run(course: Course, arms: Ints, rewards: Floats, shift: Floats, binding: Ints, level: float) -> Int:
+    """Rewards (n, L) of `arms` (n,), one after the other, until the margin reaches `level`: how many were taken.
+
+    For a rule without a step of its own. `binding` is scratch (3,).
+    """
+    whole = course.whole
+    taken: Int = np.int64(0)
+    while taken < arms.size:
+        record(course, arms[taken], rewards[taken], shift)
+        look(course)
+        taken += 1
+        if level < np.inf and whole[PULLS] >= whole[PILOT] and whole[MISSING] == 0:
+            value = margin(course.fresh, course.near.inst, course.grid, course.price, course.scratch, binding)
+            if value >= level:
+                break
+    return taken
+
+
 def observe_rule(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
     """One reward of arm a (-1: none yet, the first pulls only). `shift` is scratch (L,)."""
     record(course, a, reward, shift)
@@ -112,7 +131,11 @@ def observe_rule(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
 observe_stepping = kernel(observe_rule)
 
 
+def steps(course: Course) -> bool:
+    """Has the rule a step of its own?"""
+    return course.whole[RULE] in (FRAPPE, TNS, PRETS)
+
+
 def observe(course: Course, a: int, reward: Floats, shift: Floats) -> None:
     """One reward, from Python. The steps of the rules that have one are compiled only if such a rule is used."""
-    stepping = course.whole[RULE] in (FRAPPE, TNS, PRETS)
-    (observe_stepping if stepping else observe_plain)(course, np.int64(a), reward, shift)
+    (observe_stepping if steps(course) else observe_plain)(course, np.int64(a), reward, shift)

@@ -1,15 +1,16 @@
-"""The command line: `prepex run`, `bound`, `pareto`, `reproduce` and `instances`."""
+"""The command line: `prepex run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`, `verify` and `serve`."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prepex import __version__
+from prepex.cli import study
+from prepex.cli.shared import Format, FormatOption, errors
 from prepex.cli.source import CONE_HELP
 
 app = typer.Typer(
@@ -17,13 +18,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-
-class Format(StrEnum):
-    """How to print."""
-
-    table = "table"
-    json = "json"
+app.add_typer(study.app, name="study")
 
 
 Source = Annotated[str, typer.Argument(help="An instance (see `prepex instances`) or a CSV file of means.")]
@@ -31,17 +26,6 @@ ConeOption = Annotated[str | None, typer.Option("--cone", help=CONE_HELP)]
 Variance = Annotated[str | None, typer.Option(help="Noise variance of a CSV file's objectives: one, or one each.")]
 Objective = Annotated[list[str] | None, typer.Option(help="A column of the CSV file to use (default: all numeric).")]
 Minimise = Annotated[list[str] | None, typer.Option(help="An objective of the CSV file that is a cost.")]
-FormatOption = Annotated[Format, typer.Option("--format", help="Table for people, json for scripts.")]
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """Bad input ends with one clear line, not a traceback."""
-    try:
-        yield
-    except (ValueError, TypeError, ImportError) as error:
-        typer.secho(f"Error: {error}", err=True, fg=typer.colors.RED)
-        raise typer.Exit(2) from None
 
 
 def _version(wanted: bool) -> None:
@@ -73,7 +57,7 @@ def bound(
     from prepex.cli import show
     from prepex.cli.source import needs_variance, read_problem
 
-    with _errors():
+    with errors():
         deltas = delta or [0.1, 0.05, 0.01]
         for entry in deltas:
             binary_kl(entry)
@@ -102,7 +86,7 @@ def pareto(
     from prepex.cli import show
     from prepex.cli.source import parse_cone, read_problem
 
-    with _errors():
+    with errors():
         problem = read_problem(source, objectives=objective or (), minimise=minimise or ())
         cones = [parse_cone(text, problem.labels.objectives) for text in cone or ["orthant"]]
         if plot is not None:
@@ -148,7 +132,7 @@ def run(
     from prepex.cli.source import check_outputs, make_rules, needs_variance, read_problem
     from prepex.simulation import simulate
 
-    with _errors():
+    with errors():
         needs_variance(source, variance)
         problem = read_problem(
             source, cone=cone, variance=variance, objectives=objective or (), minimise=minimise or ()
@@ -207,7 +191,7 @@ def reproduce(
 
     folder = out or Path(f"reproduction-{size}")
     watch = Watch()
-    with _errors():
+    with errors():
         try:
             with watch:
                 report = work(
@@ -240,6 +224,72 @@ def instances(format: FormatOption = Format.table) -> None:
         )
     else:
         show.show_instances()
+
+
+@app.command()
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="A certificate that `prepex study certificate` wrote.")],
+    log: Annotated[Path | None, typer.Option(help="The exported log: recompute everything from the outcomes.")] = None,
+    format: FormatOption = Format.table,
+) -> None:
+    """Check a certificate with an independent implementation. Exit status 1: something is wrong."""
+    import json
+
+    from prepex.study.check import check
+
+    with errors():
+        try:
+            document = json.loads(certificate.read_text(encoding="utf-8"))
+            if not isinstance(document, dict):
+                raise ValueError("not an object")
+            lines = None if log is None else log.read_bytes().decode("ascii").splitlines(keepends=True)
+        except (ValueError, OSError) as error:
+            raise ValueError(f"certificate and log must be files that prepex wrote, got {error}") from None
+        result = check(document, lines)
+    if format is Format.json:
+        typer.echo(json.dumps({"ok": result.ok, "problems": result.problems, "notes": result.notes}, indent=2))
+    else:
+        for line in result.notes:
+            typer.echo(line)
+        for line in result.problems:
+            typer.secho(f"Problem: {line}", err=True, fg=typer.colors.RED)
+        typer.echo("the certificate is right" if result.ok else "the certificate is NOT right")
+    raise typer.Exit(0 if result.ok else 1)
+
+
+@app.command()
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; beyond this machine only with --keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port.")] = 8000,
+    keys: Annotated[Path | None, typer.Option(help="A file of bearer tokens that `prepex token` wrote.")] = None,
+    storage: study.Place = study.DEFAULT,
+) -> None:
+    """Serve the studies of a storage: an HTTP interface and a dashboard."""
+    with errors():
+        from prepex.server.access import Keys
+        from prepex.server.app import serve as run_server
+
+        typer.echo(f"http://{host}:{port}/", err=True)
+        run_server(storage, host=host, port=port, keys=None if keys is None else Keys(keys))
+
+
+@app.command()
+def token(
+    name: Annotated[str, typer.Argument(help="Whose token; the actor in the log.")],
+    role: Annotated[str, typer.Argument(help="observer, worker or owner; `none` takes the token away.")],
+    keys: Annotated[Path, typer.Option(help="The file of bearer tokens.")] = Path("prepex-keys.json"),
+) -> None:
+    """Make a bearer token for `prepex serve --keys`. It is shown once; only its hash is kept."""
+    from prepex.server.access import Keys
+
+    with errors():
+        if role == "none":
+            Keys(keys).remove(name)
+            typer.echo(f"took the token of {name} away")
+        else:
+            typer.echo(Keys(keys).add(name, role))
 
 
 @contextmanager

@@ -1,0 +1,178 @@
+"""Studies under stress: killed writers, crowds of workers, a million outcomes. The tests run the same, smaller.
+
+Workers are forked from a process in which all is compiled, so that a kill hits their work and not their start.
+"""
+
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.postgres import server
+from prepex import Gaussian, Study
+
+ARMS = tuple(f"arm {k}" for k in range(5))
+
+
+def create(url: str, name: str, **options):
+    given = {"family": Gaussian(variance=1.0), "delta": 1e-9, **options}
+    return Study.create(url, name, arms=ARMS, objectives=("gain", "safety"), **given)
+
+
+def warm_up() -> None:
+    with tempfile.TemporaryDirectory() as folder, create(f"{folder}/x.db", "x") as study:
+        for _ in range(40):
+            ticket = study.ask()
+            study.tell(ticket.token, [0.0, 1.0])
+        study.status()
+
+
+def outcome(token: str) -> list[float]:
+    """A value that anyone can compute from the token."""
+    return [int(token.partition("-")[2], 16) % 1000 / 100, 1.0]
+
+
+def fork(url: str, name: str, pulls: int | None) -> tuple[int, int]:
+    """(process, pipe) of a worker that writes each token after its report has been acknowledged."""
+    sys.stdout.flush()
+    reader, writer = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(writer)
+        return process, reader
+    code = 1
+    try:
+        os.close(reader)
+        study = Study.open(url, name)
+        done = 0
+        while pulls is None or done < pulls:
+            ticket = study.ask(actor=f"worker {os.getpid()}")
+            if not study.tell(ticket.token, outcome(ticket.token)).new:
+                raise RuntimeError(f"{ticket.token} was told before")
+            os.write(writer, (ticket.token + "\n").encode())
+            done += 1
+        code = 0
+    except BaseException as error:
+        print(f"worker: {error!r}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(code)
+
+
+def drain(reader: int) -> list[str]:
+    with os.fdopen(reader, "rb") as pipe:
+        lines = pipe.read().decode().split("\n")
+    return lines[:-1]  # what follows the last newline was not written in full
+
+
+def problems(study: Study, acknowledged: list[str]) -> list[str]:
+    """Outcomes lost or doubled, tokens handed out twice, damage."""
+    events = list(study.events())
+    asked = Counter(event.data["token"] for event in events if event.kind == "asked")
+    told = Counter(event.data["token"] for event in events if event.kind == "told")
+    wrong = {e.data["token"] for e in events if e.kind == "told"} & {
+        e.data["token"]
+        for e in events
+        if e.kind == "told" and list(e.data["outcome"].values()) != outcome(e.data["token"])
+    }
+    found = [f"{token} lost" for token in acknowledged if told[token] == 0]
+    found += [f"{token} doubled" for token, times in (asked + told).items() if max(asked[token], told[token]) > 1]
+    found += [f"{token} acknowledged twice" for token, times in Counter(acknowledged).items() if times > 1]
+    found += [f"{token} with a wrong value" for token in wrong]
+    return found + list(study.verify().problems)
+
+
+def kills(url: str, trials: int, seed: int = 0) -> dict:
+    """Kill -9 a writing process at random points; nothing acknowledged may be lost or doubled."""
+    warm_up()
+    rng, acknowledged, opens = np.random.default_rng(seed), [], []
+    # Pulls of killed workers give up their place soon.
+    create(url, "killed", lease=0.2).close()
+    for trial in range(trials):
+        process, reader = fork(url, "killed", None)
+        # Every third is killed while it opens the study, the others at work.
+        time.sleep(rng.uniform(0.0, 0.02) if trial % 3 == 0 else rng.uniform(0.02, 0.25))
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
+        acknowledged += drain(reader)
+        start = time.perf_counter()
+        with Study.open(url, "killed") as study:
+            study.status()
+            study.void(study.ask().token, reason="only to see that it works")
+        opens.append(time.perf_counter() - start)
+    with Study.open(url, "killed") as study:
+        return {
+            "kills": trials,
+            "acknowledged": len(acknowledged),
+            "problems": problems(study, acknowledged),
+            "median_open": float(np.median(opens)),
+            "slowest_open": max(opens),
+        }
+
+
+def crowd(url: str, workers: int, pulls: int, name: str = "crowded") -> dict:
+    """Many processes ask and tell at once: tokens unique, none lost, no error."""
+    warm_up()
+    create(url, name).close()
+    start = time.perf_counter()
+    crew = [fork(url, name, pulls) for _ in range(workers)]
+    tokens = [token for _, reader in crew for token in drain(reader)]
+    failures = sum(os.waitpid(process, 0)[1] != 0 for process, _ in crew)
+    seconds = time.perf_counter() - start
+    with Study.open(url, name) as study:
+        status = study.status()
+        found = problems(study, tokens)
+        if status.n_pulls != workers * pulls:
+            found.append(f"{status.n_pulls} outcomes instead of {workers * pulls}")
+    return {
+        "pulls": len(tokens),
+        "failures": failures,
+        "problems": found,
+        "seconds": seconds,
+        "per_second": len(tokens) / seconds,
+    }
+
+
+def million(folder: Path, n: int = 1_000_000) -> dict:
+    """A study with many outcomes: how long it takes to fill, to open, and to ask; a small one beside it."""
+    warm_up()
+    rng, url = np.random.default_rng(0), str(folder / "million.db")
+    path = folder / "old.csv"
+    rows = zip(rng.integers(len(ARMS), size=n), rng.standard_normal((n, 2)))
+    path.write_text("arm,gain,safety\n" + "".join(f"{ARMS[k]},{x:.6g},{y:.6g}\n" for k, (x, y) in rows))
+    found: dict = {"outcomes": n}
+    for name, use in (("small", False), ("large", True)):
+        study = create(url, name)
+        if use:
+            start = time.perf_counter()
+            study.import_csv(path)
+            found["import_seconds"] = time.perf_counter() - start
+        study.close()
+        start = time.perf_counter()
+        with Study.open(url, name) as study:
+            study.status()
+            found[f"open_{name}"] = time.perf_counter() - start
+    # In turns: the disk's mood hits both alike.
+    asks: dict[str, list[float]] = {"small": [], "large": []}
+    opened = [Study.open(url, name) for name in asks]
+    for _ in range(100):
+        for study in opened:
+            start = time.perf_counter()
+            ticket = study.ask()
+            asks[study.name].append(time.perf_counter() - start)
+            study.tell(ticket.token, outcome(ticket.token))
+    return found | {f"ask_{name}": float(np.median(times)) for name, times in asks.items()}
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        print("200 kills of a writing process, SQLite:", kills(f"{folder}/kill.db", 200), flush=True)
+        print("32 processes x 100 pulls, SQLite:", crowd(f"{folder}/crowd.db", 32, 100), flush=True)
+        with server() as url:
+            print("32 processes x 100 pulls, PostgreSQL:", crowd(url, 32, 100), flush=True)
+            print("200 kills of a writing process, PostgreSQL:", kills(url, 200), flush=True)
+        print("a large study:", million(Path(folder)), flush=True)

@@ -1,0 +1,261 @@
+"""`prepex study ...`: durable studies from a shell, for people and scripts."""
+
+import getpass
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prepex.cli.shared import Format, FormatOption, errors
+from prepex.cli.source import CONE_HELP
+
+if TYPE_CHECKING:
+    from prepex.study.study import Study
+
+app = typer.Typer(help="Durable live studies: ask, tell, and a certificate at the end.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="The name of the study.")]
+Token = Annotated[str, typer.Argument(help="The token of the pull.")]
+Values = Annotated[list[str], typer.Argument(help="objective=value, some or all; or all values, in order.")]
+Place = Annotated[str, typer.Option("--storage", envvar="PREPEX_STORAGE", help="An SQLite file or a PostgreSQL URL.")]
+Actor = Annotated[str | None, typer.Option(help="Who does it, for the log; by default your user name.")]
+Reason = Annotated[str, typer.Option(help="Why; it stays in the log.")]
+DEFAULT = "prepex.db"
+
+
+def _open(storage: str, name: str) -> "Study":
+    from prepex.study.study import Study
+
+    return Study.open(storage, name)
+
+
+def _who(actor: str | None) -> str:
+    if actor is not None:
+        return actor
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return ""
+
+
+@app.command()
+def create(
+    name: Annotated[str | None, typer.Argument(help="The name of the study; leave it out to be asked.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="An option to try; may be repeated.")] = None,
+    arms_from: Annotated[Path | None, typer.Option(help="A CSV file whose first column names the options.")] = None,
+    objective: Annotated[list[str] | None, typer.Option(help="What is measured; may be repeated.")] = None,
+    minimise: Annotated[list[str] | None, typer.Option(help="An objective that is a cost; may be repeated.")] = None,
+    variance: Annotated[str | None, typer.Option(help="Noise variance: one number, or one for each objective.")] = None,
+    cone: Annotated[str | None, typer.Option("--cone", help=CONE_HELP)] = None,
+    delta: Annotated[float, typer.Option(help="The risk of a wrong answer.")] = 0.05,
+    rule: Annotated[str, typer.Option(help="frappe, information, prets, tns or uniform.")] = "information",
+    threshold: Annotated[str, typer.Option(help="certified, heuristic or kaufmann_koolen.")] = "certified",
+    seed: Annotated[int, typer.Option(help="Of the rule's own randomness.")] = 0,
+    max_pulls: Annotated[int | None, typer.Option(help="Stop by budget.")] = None,
+    lease: Annotated[str | None, typer.Option(help="When a pull gives up its place: 90s, 30m, 24h, 2d.")] = None,
+    actor: Actor = None,
+    storage: Place = DEFAULT,
+    format: FormatOption = Format.table,
+) -> None:
+    """Create a study. Without a name, in a terminal, it asks for everything."""
+    with errors():
+        from prepex.cli import study_show, wizard
+        from prepex.study.study import Study
+
+        words: dict[str, Any] = {
+            "name": name,
+            "arms": wizard.read_arms(arm, arms_from),
+            "objectives": objective,
+            "minimise": minimise or [],
+            "variance": variance,
+            "cone": cone,
+            "delta": delta,
+            "max_pulls": max_pulls,
+            "lease": lease,
+        }
+        if name is None:
+            if not sys.stdin.isatty():
+                raise ValueError("name must be given where there is no terminal to ask on, got none")
+            words = wizard.ask(words)
+        settings = wizard.settings(words, rule=rule, threshold=threshold, seed=seed)
+        study = Study.create(storage, actor=_who(actor), **settings)
+        study_show.created(study.status(), storage, as_json=format is Format.json)
+
+
+@app.command()
+def ask(
+    name: Name,
+    n: Annotated[int, typer.Option("-n", "--n", help="How many pulls.")] = 1,
+    actor: Actor = None,
+    storage: Place = DEFAULT,
+    format: FormatOption = Format.table,
+) -> None:
+    """Which options to try next, each with a token. Exit status 3: nothing to hand out."""
+    with errors():
+        from prepex.cli import study_show
+
+        study = _open(storage, name)
+        tickets = study.ask(n, actor=_who(actor))
+        study_show.tickets(tickets, study.why() if not tickets else "", as_json=format is Format.json)
+    raise typer.Exit(0 if tickets else 3)
+
+
+@app.command()
+def tell(
+    name: Name,
+    token: Token,
+    values: Values,
+    actor: Actor = None,
+    storage: Place = DEFAULT,
+    format: FormatOption = Format.table,
+) -> None:
+    """What came of a pull. Telling the same twice is once; another value is refused."""
+    with errors():
+        from prepex.cli import study_show, wizard
+
+        receipt = _open(storage, name).tell(token, wizard.outcome(values), actor=_who(actor))
+        study_show.receipt(receipt, as_json=format is Format.json)
+
+
+@app.command()
+def correct(
+    name: Name,
+    token: Token,
+    values: Values,
+    reason: Reason,
+    actor: Actor = None,
+    storage: Place = DEFAULT,
+) -> None:
+    """Replace what was told, with a reason."""
+    with errors():
+        from prepex.cli import wizard
+
+        _open(storage, name).correct(token, wizard.outcome(values), reason=reason, actor=_who(actor))
+        typer.echo(f"corrected {token}")
+
+
+@app.command()
+def void(name: Name, token: Token, reason: Reason, actor: Actor = None, storage: Place = DEFAULT) -> None:
+    """A pull that does not count, with a reason."""
+    with errors():
+        _open(storage, name).void(token, reason=reason, actor=_who(actor))
+        typer.echo(f"voided {token}")
+
+
+@app.command()
+def status(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
+    """How a study stands."""
+    with errors():
+        from prepex.cli import study_show
+
+        study_show.status(_open(storage, name).status(), as_json=format is Format.json)
+
+
+@app.command()
+def why(name: Name, storage: Place = DEFAULT) -> None:
+    """Why it has not stopped yet, or what it answered, in words."""
+    with errors():
+        typer.echo(_open(storage, name).why())
+
+
+@app.command("import")
+def import_(
+    name: Name,
+    path: Annotated[Path, typer.Argument(help="A CSV file: a column with arms and one for each objective.")],
+    arm_column: Annotated[str, typer.Option(help="The column that names the arm.")] = "arm",
+    actor: Actor = None,
+    storage: Place = DEFAULT,
+) -> None:
+    """Historic outcomes, one row each, in the order in which they were collected."""
+    with errors():
+        count = _open(storage, name).import_csv(path, arm=arm_column, actor=_who(actor))
+        typer.echo(f"imported {count} outcomes")
+
+
+@app.command()
+def export(
+    name: Name,
+    path: Annotated[Path, typer.Argument(help="Where to write the log as JSON lines.")],
+    storage: Place = DEFAULT,
+) -> None:
+    """The log, with its hashes."""
+    with errors():
+        typer.echo(f"wrote {_open(storage, name).export(path)} events to {path}")
+
+
+@app.command()
+def restore(
+    path: Annotated[Path, typer.Argument(help="A log that `prepex study export` wrote.")],
+    storage: Place = DEFAULT,
+) -> None:
+    """A study from its exported log: a backup, or a move to another database."""
+    with errors():
+        from prepex.study.study import Study
+
+        typer.echo(f"restored {Study.restore(storage, path).name}")
+
+
+@app.command()
+def certificate(
+    name: Name,
+    path: Annotated[Path | None, typer.Argument(help="Where to write it; by default to the terminal.")] = None,
+    storage: Place = DEFAULT,
+) -> None:
+    """The answer with all that it rests on, for `prepex verify`."""
+    import json
+
+    with errors():
+        text = json.dumps(_open(storage, name).certificate(), indent=1)
+        if path is None:
+            typer.echo(text)
+        else:
+            path.write_text(text + "\n", encoding="utf-8")
+            typer.echo(f"wrote {path}")
+
+
+@app.command()
+def verify(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
+    """Check the whole log and the state. Exit status 1: something is wrong."""
+    with errors():
+        from prepex.cli import study_show
+
+        verdict = _open(storage, name).verify()
+        study_show.verdict(verdict, as_json=format is Format.json)
+    raise typer.Exit(0 if verdict.ok else 1)
+
+
+@app.command()
+def report(
+    name: Name,
+    path: Annotated[Path, typer.Argument(help="Where to write the HTML file.")],
+    storage: Place = DEFAULT,
+) -> None:
+    """One self-contained HTML file."""
+    with errors():
+        _open(storage, name).report(path)
+        typer.echo(f"wrote {path}")
+
+
+@app.command("list")
+def list_(storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
+    """All studies of a storage."""
+    with errors():
+        from prepex.cli import study_show
+        from prepex.study.study import Study
+
+        study_show.overviews(Study.list(storage), as_json=format is Format.json)
+
+
+@app.command()
+def delete(
+    name: Name,
+    confirm: Annotated[str, typer.Option(help="The name of the study once more.")],
+    storage: Place = DEFAULT,
+) -> None:
+    """Delete a study with its whole log."""
+    with errors():
+        from prepex.study.study import Study
+
+        Study.delete(storage, name, confirm=confirm)
+        typer.echo(f"deleted {name}")

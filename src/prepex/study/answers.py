@@ -1,0 +1,91 @@
+"""What a study answers."""
+
+from dataclasses import dataclass
+
+from prepex.experiment import Recommendation
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """One pull to do: try `arm`, then tell the outcome with `token`. `until`: end of the lease, if it has one."""
+
+    token: str
+    arm: str
+    until: str | None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a report did.
+
+    new       False: all of it was known already, and nothing changed
+    missing   objectives still to come; the pull counts when there are none
+    late      the lease had ended; the outcome is taken, once
+    """
+
+    token: str
+    arm: str
+    new: bool
+    missing: tuple[str, ...]
+    late: bool
+
+
+@dataclass(frozen=True)
+class Blocker:
+    """The pull for which told outcomes wait."""
+
+    token: str
+    arm: str
+    actor: str
+    since: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a study stands.
+
+    n_pulls      outcomes that have entered;  counts, means: of each arm
+    out          pulls handed out and not told in full;  incomplete: those told in part, by arm
+    waiting      outcomes told in full that wait for pulls asked for before them;  blocker: for which one
+    lapsed       pulls whose lease ended, not told in full
+    reached, needed, forecast   as in Experiment; reached is None before it means anything
+    events, head   the length of the log, and its last hash
+    """
+
+    name: str
+    recommendation: Recommendation
+    n_pulls: int
+    counts: dict[str, int]
+    means: dict[str, tuple[float, ...] | None]
+    objectives: tuple[str, ...]
+    reached: float | None
+    needed: float
+    forecast: int | None
+    out: int
+    incomplete: dict[str, int]
+    waiting: int
+    blocker: Blocker | None
+    lapsed: int
+    voided: int
+    corrected: int
+    late: int
+    imported: int
+    events: int
+    head: str
+
+    @property
+    def done(self) -> bool:
+        """Has it stopped?"""
+        return self.recommendation.status != "running"
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A study in a list."""
+
+    name: str
+    created: str
+    n_arms: int
+    objectives: tuple[str, ...]
+    delta: float
+    events: int

@@ -1,0 +1,386 @@
+"""An independent check of a certificate, with its log or without. It needs numpy and shares no code with the rest.
+
+Everything is computed by definition (docs/certified.md): hashes, the order of the outcomes, the pilot's shares of
+delta, and every test, each e-value by bisection on the slope of a convex function.
+
+Legend
+    K, L, m   arms, objectives, facets            W   facets (m, L)
+    N, S      counts (K,) and mean facet scores (K, m) of all outcomes;  n, F: of those after the pilot
+    var       variance of one outcome's facet score (K, m)
+    price     in front, out of front, as rival (3, K)
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# How far two computations of the same number may be apart, relative to 1 + its size.
+CLOSE = 1e-7
+# Without the log the pilot's means are differences of means, which lose digits.
+DIFFERENCE = 1e-3
+
+
+@dataclass
+class Result:
+    """Every problem found; `notes`: what was checked, and what was not."""
+
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """No problem."""
+        return not self.problems
+
+    def expect(self, what: str, good: bool, detail: str) -> None:
+        """A problem unless good."""
+        if not good:
+            self.problems.append(f"{what}: {detail}")
+
+
+@dataclass
+class Design:
+    """The settings that the statistics need."""
+
+    arms: list[str]
+    objectives: list[str]
+    signs: Floats
+    W: Floats
+    var: Floats
+    rho: Floats
+    pilot: int
+    delta: float
+
+    @classmethod
+    def read(cls, settings: Mapping[str, Any]) -> "Design":
+        """From the settings of a study."""
+        labels, family, threshold = settings["labels"], settings["family"], settings["threshold"]
+        arms, objectives = list(labels["arms"]), list(labels["objectives"])
+        K, L = len(arms), len(objectives)
+        signs = np.array([-1.0 if name in labels["minimise"] else 1.0 for name in objectives])
+        if "variance" in family:
+            covariance = np.diag(np.broadcast_to(np.array(family["variance"], dtype=float), L))
+        else:
+            covariance = np.array(family["covariance"], dtype=float)
+        covariance = np.broadcast_to(covariance, (K, L, L)) * np.outer(signs, signs)
+        W = np.array(settings["cone"]["facets"], dtype=float)
+        var = np.einsum("fp,kpq,fq->kf", W, covariance, W)
+        rho, pilot = np.ones(1), 0
+        if threshold["name"] == "certified":
+            rho = np.array(threshold["grid"], dtype=float)
+            rounds = threshold["pilot"]
+            pilot = K * (min(K, 20) if rounds is None else int(rounds))
+        return cls(arms, objectives, signs, W, var, rho, pilot, float(settings["delta"]))
+
+
+# The mathematics
+
+
+def log_half_normal(z: Floats) -> tuple[Floats, Floats]:
+    """g(z) = log 2 Phi(z) + z^2 / 2, and its slope z + phi(z) / Phi(z)."""
+    near = np.maximum(z, -3.0)
+    twice_phi = np.array([math.erfc(x) for x in (near * -math.sqrt(0.5)).ravel().tolist()]).reshape(near.shape)
+    square = 0.5 * near * near
+    value = np.log(twice_phi) + square
+    slope = near + math.sqrt(2.0 / math.pi) * np.exp(-square) / twice_phi
+    far = z < -3.0
+    if far.any():
+        # Phi(-v) = phi(v) / (v + 1 / (v + 2 / (v + ...))), and the slope is that fraction less v.
+        v = -z[far]
+        rest = v
+        for k in range(30, 1, -1):
+            rest = v + k / rest
+        value[far] = 0.5 * math.log(2.0 / math.pi) - np.log(v + 1.0 / rest)
+        slope[far] = 1.0 / rest
+    return value, slope
+
+
+def e_values(gap: Floats, counts: tuple[Floats, Floats], var: tuple[Floats, Floats], rho: Floats) -> Floats:
+    """min_y log 1/J sum_rho exp(A_i(y) + A_j(gap - y)) for many pairs at once; -inf where gap <= 0."""
+    answer = np.full(gap.shape, -np.inf)
+    use = gap > 0
+    if not use.any():
+        return answer
+    # z = rate * u, rate = N / (s sqrt(N + rho)); one row for each pair, one column for each rho.
+    rate = [(N / np.sqrt(v))[use, None] / np.sqrt(N[use, None] + rho) for N, v in zip(counts, var)]
+    cost = sum(0.5 * np.log(rho / (N[use, None] + rho)) for N in counts)
+    wide = 3.0 / np.minimum(rate[0].min(axis=1), rate[1].min(axis=1))
+    low, high = -wide, gap[use] + wide
+
+    def at(y: Floats) -> tuple[Floats, Floats]:
+        up, up_slope = log_half_normal(rate[0] * y[:, None])
+        down, down_slope = log_half_normal(rate[1] * (gap[use] - y)[:, None])
+        total = up + down + cost
+        top = total.max(axis=1)
+        weight = np.exp(total - top[:, None])
+        slope = (weight * (rate[0] * up_slope - rate[1] * down_slope)).sum(axis=1) / weight.sum(axis=1)
+        return top + np.log(weight.mean(axis=1)), slope
+
+    for _ in range(46):
+        y = 0.5 * (low + high)
+        _, slope = at(y)
+        low, high = np.where(slope < 0, y, low), np.where(slope < 0, high, y)
+    answer[use] = at(0.5 * (low + high))[0]
+    return answer
+
+
+def pareto(S: Floats) -> NDArray[np.bool_]:
+    """Which rows no other row dominates."""
+    above = (S[:, None] >= S[None]).all(axis=2) & (S[:, None] > S[None]).any(axis=2)
+    return np.asarray(~above.any(axis=0))
+
+
+def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
+    """-log of the shares that a pilot with these statistics gives; no pilot: equal shares."""
+    K, m = S.shape
+    if not N.any():
+        equal = [np.full(K, np.log(K * m)), np.full(K, np.log(K)), np.full(K, np.log(max(K - 1, 1)))]
+        return np.array(equal)
+    front, V = pareto(S), var / N[:, None]
+    ratio = 0.5 * np.maximum(S[:, None] - S[None], 0.0) ** 2 / (V[:, None] + V[None])
+    c = np.empty(K)
+    for i in range(K):
+        others = np.arange(K) != i
+        c[i] = ratio[i, others].max(axis=1).min(initial=np.inf) if front[i] else ratio[front, i].min(axis=1).max()
+    doubt = np.exp(-2.0 * np.minimum(c, 300.0))
+    rival = np.where(front, 1.0, doubt)
+    share = 0.9 * doubt / doubt.sum() + 0.1 / K
+    part = 0.9 * rival / rival.sum() + 0.1 / K
+    return np.array([np.log(m / share), np.log((1.0 - part) / share), -np.log(part)])
+
+
+def arm_tests(front: NDArray[np.bool_], F: Floats, n: Floats, var: Floats, rho: Floats, price: Floats) -> Floats:
+    """Every arm's test less its price; the margin is the least."""
+    K, m = F.shape
+    i, j = (index.ravel() for index in np.indices((K, K)))
+    needed = (i != j) & front[i]
+    i, j = i[needed], j[needed]
+    counts = np.repeat(n[i], m), np.repeat(n[j], m)
+    found = e_values((F[i] - F[j]).ravel(), counts, (var[i].ravel(), var[j].ravel()), rho).reshape(-1, m)
+    value = np.full(K, np.inf)
+    for k in range(K):
+        if front[k]:
+            mine = i == k
+            value[k] = found[mine].max(axis=1).min(initial=np.inf) - price[0, k]
+        else:
+            mine = (j == k) & front[i]
+            value[k] = (found[mine].min(axis=1) - price[2, i[mine]]).max() - price[1, k]
+    return value
+
+
+# The log
+
+
+def canonical(document: Any) -> str:
+    """JSON in one way only."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def read_log(lines: Iterable[str], result: Result) -> list[dict[str, Any]]:
+    """The events of an exported log, each checked against its hash and the one before it."""
+    events: list[dict[str, Any]] = []
+    previous = "0" * 64
+    for number, line in enumerate(lines):
+        try:
+            event = json.loads(line)
+            exact = canonical(event) == line.removesuffix("\n") and line.endswith("\n")
+            bare = canonical({name: value for name, value in event.items() if name != "hash"})
+            good = exact and event["position"] == number and event["previous"] == previous
+            if not good or hashlib.sha256(bare.encode()).hexdigest() != event["hash"]:
+                raise ValueError("its hash or place is wrong")
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            result.problems.append(f"log, event {number}: damaged: {error}")
+            break
+        previous = event["hash"]
+        events.append(event)
+    return events
+
+
+def list_outcomes(events: list[dict[str, Any]], objectives: list[str]) -> list[tuple[int, list[float]]]:
+    """(arm, outcome) in the order in which they enter: that of the pulls, each waiting for those before it."""
+    values: dict[int, dict[str, float]] = {}
+    arm: dict[int, int] = {}
+    queue: list[int] = []
+    lapsed: set[int] = set()
+    entered: list[int] = []
+    settled: set[int] = set()
+    void: set[int] = set()
+    ahead = 0
+    for event in events:
+        kind, pull, data = event["kind"], event["pull"], event["data"]
+        if kind == "config":
+            continue
+        if kind in ("asked", "imported"):
+            arm[pull], values[pull] = data["arm"], {}
+            queue.append(pull)
+        values[pull].update(data.get("outcome", {}))
+        full = len(values[pull]) == len(objectives)
+        if kind == "voided":
+            void.add(pull)
+        elif kind == "expired":
+            lapsed.add(pull)
+        elif pull in lapsed and full and pull not in settled:
+            settled.add(pull)
+            entered.append(pull)
+        while ahead < len(queue):
+            first = queue[ahead]
+            if first not in lapsed and first not in void:
+                if len(values[first]) < len(objectives):
+                    break
+                settled.add(first)
+                entered.append(first)
+            ahead += 1
+    return [(arm[pull], [values[pull][name] for name in objectives]) for pull in entered if pull not in void]
+
+
+# The certificate
+
+
+def check(certificate: Mapping[str, Any], log: Iterable[str] | None = None) -> Result:
+    """Check a certificate, and the log's lines if given."""
+    result = Result()
+    try:
+        _check(certificate, log, result)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        result.problems.append(f"certificate: damaged: {error!r}")
+    return result
+
+
+def _check(certificate: Mapping[str, Any], log: Iterable[str] | None, result: Result) -> None:
+    if certificate["format"] != "prepex certificate 1":
+        raise ValueError(f"format {certificate['format']!r}")
+    settings, answer, arms = certificate["settings"], certificate["answer"], certificate["arms"]
+    design = Design.read(settings)
+    result.expect("arms", [arm["name"] for arm in arms] == design.arms, "not those of the settings")
+    result.expect("delta", answer["delta"] == design.delta, "not that of the settings")
+    N = np.array([arm["n"] for arm in arms], dtype=float)
+    result.expect("n_pulls", N.sum() == answer["n_pulls"], "not the sum of the counts")
+    outcomes = None
+    if log is not None:
+        outcomes = _check_log(certificate, log, design, result)
+        if result.problems:
+            return
+    if not np.all(N > 0):
+        result.expect("status", answer["status"] in ("running", "inconclusive"), "arms without an outcome")
+        return
+    means = np.array([arm["mean"] for arm in arms], dtype=float)
+    S = means * design.signs @ design.W.T
+    if outcomes is not None:
+        S = _check_means(outcomes, design, N, means, result)
+    if settings["threshold"]["name"] == "own":
+        result.notes.append("the rule's own test and answer are not checked, only the data")
+        return
+    front = pareto(S)
+    names = [name for name, inside in zip(design.arms, front) if inside]
+    result.expect("answer", answer["arms"] == names, f"the Pareto set of the means is {names}, got {answer['arms']}")
+    proven = settings["threshold"]["name"] == "certified"
+    if not proven:
+        result.notes.append(f"the threshold {settings['threshold']['name']!r} is not checked, only data and answer")
+        return
+    if len(arms) == 1:
+        result.notes.append("with one arm there is nothing to decide")
+        return
+    if answer["status"] == "certified":
+        result.expect("sampling", settings["sampling"]["alternatives"] == "complete", "alternatives of the paper")
+    if "after_pilot" not in arms[0]:
+        result.expect("status", answer["status"] in ("running", "inconclusive"), "no outcomes after the pilot")
+        return
+    _check_tests(certificate, design, (N, S), outcomes, front, result)
+
+
+def _check_log(
+    certificate: Mapping[str, Any], log: Iterable[str], design: Design, result: Result
+) -> list[tuple[int, list[float]]] | None:
+    events = read_log(log, result)
+    size, head = certificate["log"]["events"], certificate["log"]["hash"]
+    if result.problems:
+        return None
+    if len(events) < size or size < 1 or events[size - 1]["hash"] != head:
+        result.problems.append(f"log: event {size - 1} has not the hash {head} of the certificate")
+        return None
+    config = events[0]["data"]
+    same = config["settings"] == certificate["settings"] and config["lease"] == certificate["lease"]
+    result.expect("settings", same and config["name"] == certificate["study"], "not those of the log")
+    found = list_outcomes(events[:size], design.objectives)
+    wanted = certificate["answer"]["n_pulls"]
+    result.expect("n_pulls", len(found) >= wanted, f"the log has {len(found)} outcomes, got {wanted}")
+    result.notes.append(f"{size} events of the log checked")
+    return found[:wanted]
+
+
+def _check_means(
+    outcomes: list[tuple[int, list[float]]], design: Design, N: Floats, means: Floats, result: Result
+) -> Floats:
+    arm = np.array([k for k, _ in outcomes])
+    values = np.array([row for _, row in outcomes])
+    result.expect("counts", bool(np.all(np.bincount(arm, minlength=len(N)) == N)), "not those of the log")
+    own = np.array([values[arm == k].mean(axis=0) for k in range(len(N))])
+    result.expect("means", _near(own, means, CLOSE), "not those of the log")
+    return np.asarray(own * design.signs @ design.W.T)
+
+
+def _check_tests(
+    certificate: Mapping[str, Any],
+    design: Design,
+    whole: tuple[Floats, Floats],
+    outcomes: list[tuple[int, list[float]]] | None,
+    front: NDArray[np.bool_],
+    result: Result,
+) -> None:
+    arms, (N, S) = certificate["arms"], whole
+    n = np.array([arm["after_pilot"]["n"] for arm in arms], dtype=float)
+    F = np.array([arm["after_pilot"]["scores"] for arm in arms], dtype=float)
+    rows = ("in_front", "out_of_front", "as_rival")
+    price = np.array([[arm["price"][row] for arm in arms] for row in rows])
+    early, tolerance = N - n, DIFFERENCE
+    result.expect("pilot", early.sum() == design.pilot and bool(np.all(n > 0)), f"not {design.pilot} outcomes")
+    if result.problems:
+        return
+    with np.errstate(divide="ignore", invalid="ignore"):
+        pilot = (N[:, None] * S - n[:, None] * F) / early[:, None]
+    if outcomes is not None:
+        scores = np.array([row for _, row in outcomes]) * design.signs @ design.W.T
+        arm = np.array([k for k, _ in outcomes])
+        first = np.unique(arm, return_index=True)[1]
+        order = np.concatenate([first, np.setdiff1d(np.arange(arm.size), first)])
+        arm, scores, tolerance = arm[order], scores[order], CLOSE
+        late, late_scores = arm[design.pilot :], scores[design.pilot :]
+        result.expect("after_pilot", bool(np.all(np.bincount(late, minlength=len(N)) == n)), "not those of the log")
+        own = np.array([late_scores[late == k].mean(axis=0) for k in range(len(N))])
+        result.expect("after_pilot", _near(own, F, CLOSE), "scores are not those of the log")
+        F = own
+        head, head_scores = arm[: design.pilot], scores[: design.pilot]
+        if design.pilot:
+            pilot = np.array([head_scores[head == k].mean(axis=0) for k in range(len(N))])
+    expected = pilot_prices(pilot, early, design.var)
+    result.expect("price", _near(expected, price, tolerance), "not what the pilot gives")
+    # The theorem needs shares that sum to at most one; the rest is taste.
+    share = design.W.shape[0] * np.exp(-price[0])
+    result.expect("price", share.sum() <= 1.0 + 1e-9, f"shares of delta sum to {share.sum():g}")
+    value = arm_tests(front, F, n, design.var, design.rho, price)
+    given = np.array([np.inf if arm["test"]["value"] is None else arm["test"]["value"] for arm in arms])
+    for k, arm in enumerate(arms):
+        # A test that does not hold at all is written as null, like one that needs nothing.
+        same = not np.isfinite(value[k]) if arm["test"]["value"] is None else _near(value[k], given[k], CLOSE)
+        result.expect(f"test of {arm['name']}", same, f"{value[k]:.9g}, got {given[k]:.9g}")
+    margin = float(value.min())
+    stated = certificate["margin"]
+    result.expect("margin", stated is None or _near(margin, stated, CLOSE), f"{margin:.9g}, got {stated}")
+    needed = math.log(1.0 / design.delta)
+    result.expect("needed", _near(needed, certificate["needed"], CLOSE), f"{needed:.9g}, got {certificate['needed']}")
+    passed, status = margin >= needed - CLOSE, certificate["answer"]["status"]
+    result.expect("status", passed or status != "certified", f"margin {margin:.6g} is below {needed:.6g}")
+    result.expect("status", not passed or status == "certified", f"margin {margin:.6g} has reached {needed:.6g}")
+    result.notes.append(f"margin {margin:.6g}, needed {needed:.6g}")
+
+
+def _near(a: Any, b: Any, tolerance: float) -> bool:
+    return bool(np.all(np.abs(np.asarray(a) - np.asarray(b)) <= tolerance * (1.0 + np.abs(np.asarray(b)))))

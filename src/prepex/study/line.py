@@ -1,0 +1,159 @@
+"""Which pulls are out, and in which order the outcomes enter the statistics.
+
+Outcomes enter in the order in which the pulls were asked for, each waiting for those before it: safe whatever the
+delays depend on. A pull gives up its place when it is voided or its lease ends; told later, it enters on arrival.
+There is no clock and no database here, so a log gives the same entries anywhere.
+
+Legend
+    pull      the position of the event that asked for it (or imported it): its place in the order
+    queue     pulls that keep their place, in order
+    lapsed    its lease has ended
+    entry     (pull, arm, outcome): one outcome, as the Experiment is told it
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+from prepex.study.events import Event
+
+
+class Entry(NamedTuple):
+    """An outcome that enters."""
+
+    pull: int
+    arm: int
+    outcome: tuple[float, ...]
+
+
+@dataclass(slots=True)
+class Pull:
+    """A pull that has not entered."""
+
+    token: str
+    arm: int
+    actor: str
+    time: str
+    values: dict[str, float] = field(default_factory=dict)
+    lapsed: bool = False
+
+
+class Line:
+    """All pulls that have not entered yet, and counts of what has happened.
+
+    >>> from prepex.study.events import seal
+    >>> def event(position, kind, pull, **data):
+    ...     return seal(position, "", kind, time="", actor="", version="", pull=pull, data=data)
+    >>> line = Line(("gain",), n_arms=2)
+    >>> line.apply(event(1, "asked", 1, token="x", arm=0)), line.apply(event(2, "asked", 2, token="y", arm=1))
+    ([], [])
+    >>> line.apply(event(3, "told", 2, outcome={"gain": 5.0}))     # waits for the pull before it
+    []
+    >>> [entry.arm for entry in line.apply(event(4, "told", 1, outcome={"gain": 3.0}))]
+    [0, 1]
+    """
+
+    def __init__(self, objectives: tuple[str, ...], n_arms: int) -> None:
+        self.objectives, self.n_arms = objectives, n_arms
+        self.pulls: dict[int, Pull] = {}
+        self.queue: deque[int] = deque()
+        # Pulls of each arm that keep their place: out, partly told, or waiting.
+        self.pending = [0] * n_arms
+        self.tally = dict.fromkeys(("asked", "imported", "voided", "expired", "late", "corrected"), 0)
+
+    def complete(self, pull: Pull) -> bool:
+        """Has every objective been told?"""
+        return len(pull.values) == len(self.objectives)
+
+    def out(self) -> int:
+        """Pulls that keep their place and are not told in full."""
+        return sum(not pull.lapsed and not self.complete(pull) for pull in self.pulls.values())
+
+    def changes_the_past(self, event: Event) -> bool:
+        """Does it amend an outcome that has entered?"""
+        return event.kind in ("corrected", "voided") and event.pull not in self.pulls
+
+    def apply(self, event: Event) -> list[Entry]:
+        """The outcomes that enter with this event, which must not change the past."""
+        kind, data = event.kind, event.data
+        if kind == "config":
+            return []
+        assert event.pull is not None
+        if kind in ("asked", "imported"):
+            values = dict(data.get("outcome", {}))
+            self.pulls[event.pull] = Pull(data["token"], data["arm"], event.actor, event.time, values)
+            self.queue.append(event.pull)
+            self.pending[data["arm"]] += 1
+            self.tally[kind] += 1
+            return self._release()
+        pull = self.pulls[event.pull]
+        if kind == "voided":
+            self._give_up(event.pull)
+            del self.pulls[event.pull]
+            self.tally[kind] += 1
+        elif kind == "expired":
+            self._give_up(event.pull)
+            pull.lapsed = True
+            self.tally[kind] += 1
+        else:
+            pull.values.update(data["outcome"])
+            self.tally["corrected"] += kind == "corrected"
+            if pull.lapsed and self.complete(pull):
+                self.tally["late"] += 1
+                return [self._enter(event.pull)]
+        return self._release()
+
+    def _give_up(self, number: int) -> None:
+        if not self.pulls[number].lapsed:
+            self.queue.remove(number)
+            self.pending[self.pulls[number].arm] -= 1
+
+    def _enter(self, number: int) -> Entry:
+        pull = self.pulls.pop(number)
+        return Entry(number, pull.arm, tuple(pull.values[name] for name in self.objectives))
+
+    def _release(self) -> list[Entry]:
+        entered = []
+        while self.queue and self.complete(self.pulls[self.queue[0]]):
+            number = self.queue.popleft()
+            self.pending[self.pulls[number].arm] -= 1
+            entered.append(self._enter(number))
+        return entered
+
+    def to_document(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        return {
+            "pulls": {str(number): asdict(pull) for number, pull in self.pulls.items()},
+            "queue": list(self.queue),
+            "pending": self.pending,
+            "tally": self.tally,
+        }
+
+    def load(self, given: Mapping[str, Any]) -> None:
+        """Back."""
+        self.pulls = {int(number): Pull(**pull) for number, pull in given["pulls"].items()}
+        self.queue = deque(given["queue"])
+        self.pending = list(given["pending"])
+        self.tally = dict(given["tally"])
+
+
+def list_entries(line: Line, events: Iterable[Event]) -> dict[int, Entry]:
+    """Every entry of a whole log, in order, amended ones with what they were corrected to; `line` ends up at its end.
+
+    A correction keeps the place of the outcome, and a voided outcome leaves its place empty: the others keep theirs.
+    """
+    entries: dict[int, Entry] = {}
+    for event in events:
+        if not line.changes_the_past(event):
+            for entry in line.apply(event):
+                entries[entry.pull] = entry
+            continue
+        assert event.pull is not None
+        entry = entries.pop(event.pull) if event.kind == "voided" else entries[event.pull]
+        line.tally[event.kind] += 1
+        if event.kind == "corrected":
+            known = dict(zip(line.objectives, entry.outcome, strict=True)) | event.data["outcome"]
+            outcome = tuple(known[name] for name in line.objectives)
+            entries[event.pull] = entry._replace(outcome=outcome)
+    return entries

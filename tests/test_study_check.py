@@ -1,0 +1,202 @@
+"""The independent check of certificates: it agrees with the engine, and finds every lie."""
+
+import ast
+import copy
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prepex import Cone, Experiment, Gaussian, Study
+from prepex.stopping import Certified
+from prepex.study import check as module
+from prepex.study.certificate import make_certificate
+from prepex.study.check import check, log_half_normal
+from prepex.study.config import Config
+
+SOURCE = Path(module.__file__)
+
+
+def random_experiment(rng):
+    """A random design in a random state: near-ties, far arms, large offsets, every kind of noise and cone."""
+    K, L = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    kind = rng.integers(4)
+    if kind == 0:
+        family = Gaussian(variance=rng.uniform(0.1, 3.0, size=L))
+    elif kind == 1:
+        family = Gaussian(variance=float(rng.uniform(0.1, 3.0)))
+    else:
+        root = rng.normal(size=(K, L, L) if kind == 2 else (L, L))
+        family = Gaussian(covariance=root @ np.swapaxes(root, -1, -2) + 0.3 * np.eye(L))
+    cone = Cone.angle(float(rng.uniform(40, 150))) if L == 2 and rng.random() < 0.5 else Cone.orthant(L)
+    pilot = [None, 0, 1, 3][rng.integers(4)]
+    grid = Certified().grid if rng.random() < 0.7 else tuple(rng.uniform(0.5, 500.0, size=3))
+    settings = {
+        "family": family,
+        "cone": cone,
+        "delta": float(10.0 ** rng.uniform(-3, -0.5)),
+        "minimise": tuple(int(q) for q in np.flatnonzero(rng.random(L) < 0.3)),
+        "threshold": Certified(grid=grid, pilot=pilot),
+    }
+    means = rng.normal(size=(K, L)) * 10.0 ** rng.uniform(-1, 1) + rng.choice([0.0, 50.0])
+    sizes = np.linalg.cholesky(family.covariances(K, L))
+    arms = np.concatenate([np.arange(K), rng.integers(K, size=int(rng.integers(5 * K, 60)) + 20)])
+    noise = np.einsum("npq,nq->np", sizes[arms if len(sizes) > 1 else 0 * arms], rng.standard_normal((len(arms), L)))
+    outcomes = means[arms] + noise
+    experiment = Experiment(K, L, **settings)
+    experiment.tell_log(arms, outcomes)
+    if experiment.done:
+        # Again, only as far as the stop.
+        stop = experiment.recommendation.n_pulls
+        experiment = Experiment(K, L, **settings)
+        experiment.tell_log(arms[:stop], outcomes[:stop])
+    return experiment
+
+
+def test_it_agrees_with_the_engine_on_a_thousand_random_states():
+    rng, statuses, tested = np.random.default_rng(0), {}, 0
+    for _ in range(1000):
+        experiment = random_experiment(rng)
+        config = Config.make("x", experiment, None)
+        certificate = json.loads(json.dumps(make_certificate(config, experiment, 0, "0" * 64)))
+        result = check(certificate)
+        assert result.ok, result.problems
+        status = experiment.recommendation.status
+        statuses[status] = statuses.get(status, 0) + 1
+        if certificate["margin"] is not None:
+            tested += 1
+            assert certificate["margin"] == pytest.approx(experiment.reached, rel=1e-9, abs=1e-9)
+    assert min(statuses["certified"], statuses["running"]) > 100 and tested > 400
+
+
+def test_the_half_normal_function():
+    from scipy.special import log_ndtr
+
+    z = np.linspace(-40.0, 40.0, 3001)
+    value, slope = log_half_normal(z)
+    exact = np.log(2) + log_ndtr(z) + z**2 / 2
+    np.testing.assert_allclose(value, exact, atol=1e-12 * 800, rtol=1e-12)
+    np.testing.assert_allclose(slope[1:-1], (exact[2:] - exact[:-2]) / (z[2:] - z[:-2]), rtol=2e-3, atol=1e-4)
+
+
+def test_it_is_small_and_alone():
+    text = SOURCE.read_text()
+    assert len(text.splitlines()) < 400
+    names = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module.split(".")[0])
+    assert names == {"hashlib", "json", "math", "collections", "dataclasses", "typing", "numpy"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """(certificate, lines of the log) of a certified study with corrections, voids, late reports and imports."""
+    folder = tmp_path_factory.mktemp("study")
+    truth, rng = {"a": (1.0, 0.0), "b": (0.0, 1.0), "c": (-0.5, -0.5)}, np.random.default_rng(5)
+
+    def draw(arm):
+        return (np.array(truth[arm]) + 0.6 * rng.standard_normal(2)).tolist()
+
+    study = Study.create(
+        *(folder / "x.db", "certify me"), arms=tuple(truth), objectives=("u", "v"), family=Gaussian(variance=0.36)
+    )
+    (folder / "old.csv").write_text("arm,u,v\n" + "".join(f"{k},{u},{v}\n" for k in "abcab" for u, v in [draw(k)]))
+    study.import_csv(folder / "old.csv")
+    tokens, turn = [], 0
+    while not study.done:
+        for ticket in reversed(study.ask(4)):
+            turn += 1
+            u, v = draw(ticket.arm)
+            study.tell(ticket.token, {"u": u if turn % 7 else u + 5.0})
+            if turn % 7 == 0:
+                study.correct(ticket.token, {"u": u}, reason="wrong unit")
+            if turn % 11 == 0:
+                study.void(ticket.token, reason="tube lost")
+            else:
+                study.tell(ticket.token, {"v": v})
+                tokens.append((ticket.token, [u, v]))
+        if turn == 12:
+            study.correct(tokens[2][0], [tokens[2][1][0], tokens[2][1][1] + 0.01], reason="rounding")
+            study.void(tokens[3][0], reason="wrong label")
+    study.export(folder / "log.jsonl")
+    assert study.recommendation.status == "certified" and study.verify().ok
+    return json.loads(json.dumps(study.certificate())), (folder / "log.jsonl").read_text().splitlines(keepends=True)
+
+
+def test_a_right_certificate(finished):
+    certificate, lines = finished
+    assert check(certificate).ok
+    result = check(certificate, lines)
+    assert result.ok, result.problems
+    assert f"{len(lines)} events of the log checked" in result.notes
+
+
+def test_outcomes_told_after_the_certificate_do_not_matter(finished):
+    certificate, lines = finished
+    assert not check(certificate, lines[:-1]).ok, "the certificate's last event is gone"
+
+
+LIES = {
+    "an answer": lambda c: c["answer"].update(arms=["a"]),
+    "a delta": lambda c: c["answer"].update(delta=0.01),
+    "a smaller delta everywhere": lambda c: (c["answer"].update(delta=1e-9), c["settings"].update(delta=1e-9)),
+    "a mean": lambda c: c["arms"][0]["mean"].__setitem__(0, 9.0),
+    "a count": lambda c: c["arms"][0].update(n=c["arms"][0]["n"] + 1),
+    "a score": lambda c: c["arms"][2]["after_pilot"]["scores"].__setitem__(0, -9.0),
+    "a price": lambda c: c["arms"][0]["price"].update(in_front=0.0),
+    "a test": lambda c: c["arms"][0]["test"].update(value=99.0),
+    "the margin": lambda c: c.update(margin=99.0),
+    "the variance": lambda c: c["settings"]["family"].update(variance=0.01),
+    "the status": lambda c: c["answer"].update(status="running"),
+    "the format": lambda c: c.update(format="other"),
+    "a missing part": lambda c: c.pop("arms"),
+    "the pilot": lambda c: c["settings"]["threshold"].update(pilot=0),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_found(finished, lie):
+    certificate, lines = finished
+    wrong = copy.deepcopy(certificate)
+    LIES[lie](wrong)
+    assert not check(wrong).ok
+    assert not check(wrong, lines).ok
+
+
+@pytest.mark.parametrize("change", [{"study": "other"}, {"log": {"events": 3, "hash": "0" * 64}}, {"lease": 5.0}])
+def test_a_certificate_of_another_log_is_found(finished, change):
+    certificate, lines = finished
+    assert not check({**certificate, **change}, lines).ok
+
+
+def test_any_flipped_byte_of_the_log_is_found(finished):
+    certificate, lines = finished
+    whole, rng = "".join(lines).encode(), np.random.default_rng(6)
+    for at, bit in zip(rng.integers(len(whole), size=200), rng.integers(8, size=200), strict=True):
+        wrong = bytearray(whole)
+        wrong[at] ^= 1 << bit
+        damaged = wrong.decode("latin-1").splitlines(keepends=True)
+        assert not check(certificate, damaged).ok, (at, bit)
+
+
+def test_other_thresholds_are_not_rechecked(tmp_path):
+    study = Study.create(
+        *(tmp_path / "x.db", "x"), arms=2, objectives=1, family=Gaussian(variance=1.0), threshold="heuristic"
+    )
+    while (ticket := study.ask()) is not None:
+        study.tell(ticket.token, [1.0 if ticket.arm == "arm 0" else 0.0])
+    result = check(study.certificate())
+    assert result.ok and "is not checked" in result.notes[0]
+
+
+def test_one_arm_is_certain(tmp_path):
+    study = Study.create(tmp_path / "x.db", "x", arms=1, objectives=1, family=Gaussian(variance=1.0))
+    while (ticket := study.ask()) is not None:
+        study.tell(ticket.token, [1.0])
+    certificate = json.loads(json.dumps(study.certificate(), allow_nan=False))
+    assert check(certificate).ok and certificate["answer"]["status"] == "certified"
+    study.report(tmp_path / "report.html")

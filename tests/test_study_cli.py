@@ -1,0 +1,169 @@
+"""`prepex study` and `prepex verify`, as a user types them."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from prepex.cli import app
+from prepex.cli import study as commands
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PREPEX_STORAGE", raising=False)
+    return tmp_path
+
+
+def run(*words, code=0, text=None):
+    result = runner.invoke(app, list(map(str, words)), input=text)
+    assert result.exit_code == code, result.output + str(result.exception)
+    return result.output
+
+
+def shown(*words):
+    return json.loads(run(*words, "--format", "json"))
+
+
+def create(*more):
+    names = ("--arm", "low", "--arm", "high", "--objective", "gain", "--objective", "cost", "--minimise", "cost")
+    return run("study", "create", "dose", *names, "--variance", "0.25", "--delta", "0.1", *more)
+
+
+def test_a_study_from_beginning_to_end(folder):
+    assert "prepex study ask dose" in create()
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        result = runner.invoke(app, ["study", "ask", "dose", "-n", "4", "--format", "json", "--actor", "site A"])
+        if result.exit_code == 3:
+            break
+        for ticket in json.loads(result.output):
+            better = 2.0 if ticket["arm"] == "high" else 0.0
+            gain, cost = rng.normal(better, 0.5), rng.normal(3.0 - better, 0.5)
+            receipt = shown("study", "tell", "dose", ticket["token"], f"gain={gain}", f"cost={cost}")
+            assert receipt["new"] and receipt["missing"] == []
+    assert "Nothing to hand out. Stopped after" in run("study", "ask", "dose", code=3)
+    status = shown("study", "status", "dose")
+    assert status["done"] and status["recommendation"]["status"] == "certified"
+    assert "certified" in run("study", "status", "dose") and "Pareto optimal" in run("study", "status", "dose")
+    assert "Stopped after" in run("study", "why", "dose")
+    assert "every hash and the state are right" in run("study", "verify", "dose")
+    assert shown("study", "verify", "dose")["ok"]
+    run("study", "certificate", "dose", "certificate.json")
+    assert json.loads(run("study", "certificate", "dose"))["format"] == "prepex certificate 1"
+    run("study", "export", "dose", "events.jsonl")
+    assert "the certificate is right" in run("verify", "certificate.json", "--log", "events.jsonl")
+    assert shown("verify", "certificate.json")["ok"]
+    assert "restored dose" in run("study", "restore", "events.jsonl", "--storage", "copy.db")
+    assert shown("study", "status", "dose", "--storage", "copy.db") == status
+    wrong = (folder / "events.jsonl").read_text().replace("site A", "site B", 1)
+    (folder / "wrong.jsonl").write_text(wrong)
+    assert "NOT right" in run("verify", "certificate.json", "--log", "wrong.jsonl", code=1)
+    run("study", "report", "dose", "report.html")
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == 2 and "wrong with probability at most 0.1" in page and "http://www.w3.org" in page
+    assert "src=" not in page and "<link" not in page, "self-contained"
+
+
+def test_tell_correct_void_in_a_terminal():
+    create("--lease", "24h")
+    token, other = (ticket["token"] for ticket in shown("study", "ask", "dose", "-n", "2"))
+    assert "still to come: cost" in run("study", "tell", "dose", token, "gain=1")
+    assert "known already" in run("study", "tell", "dose", token, "gain=1")
+    assert "taken" in run("study", "tell", "dose", token, "cost=-1.5")
+    refused = run("study", "tell", "dose", token, "1", "2", code=2)
+    assert "Error: outcome of" in refused and "cost = -1.5, got cost = 2.0" in refused
+    run("study", "correct", "dose", token, "gain=2", "--reason", "typo")
+    run("study", "void", "dose", other, "--reason", "lost")
+    status = shown("study", "status", "dose")
+    assert status["means"]["low"] == [2.0, -1.5] and status["voided"] == 1 and status["corrected"] == 1
+    assert "corrected 1" in run("study", "status", "dose")
+
+
+def test_waiting_outcomes_are_shown():
+    create()
+    first, second = (ticket["token"] for ticket in shown("study", "ask", "dose", "-n", "2", "--actor", "bo"))
+    run("study", "tell", "dose", second, "1", "2")
+    assert f"1 told outcomes wait for {first} (low, bo, since" in run("study", "status", "dose")
+
+
+def test_arms_and_outcomes_from_files(folder):
+    (folder / "arms.csv").write_text("option,price\nx [1],3\ny,4\n")
+    words = ("--arms-from", "arms.csv", "--objective", "gain", "--variance", "1", "--storage", "other.db")
+    run("study", "create", "files", *words, "--max-pulls", "9", "--cone", "orthant", "--rule", "uniform")
+    (folder / "old.csv").write_text("arm,gain\nx [1],1\ny,2\n")
+    assert "imported 2 outcomes" in run("study", "import", "files", "old.csv", "--storage", "other.db")
+    assert "x [1]" in run("study", "status", "files", "--storage", "other.db")
+    assert shown("study", "list", "--storage", "other.db")[0]["name"] == "files"
+    assert "files" in run("study", "list", "--storage", "other.db")
+    run("study", "delete", "files", "--confirm", "no", "--storage", "other.db", code=2)
+    run("study", "delete", "files", "--confirm", "files", "--storage", "other.db")
+    assert shown("study", "list", "--storage", "other.db") == []
+
+
+def test_the_storage_may_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("PREPEX_STORAGE", "mine.db")
+    create()
+    assert shown("study", "list", "--storage", "mine.db")[0]["name"] == "dose"
+
+
+def test_a_bare_create_asks(monkeypatch):
+    assert "name must be given" in run("study", "create", code=2)
+
+    class Terminal:
+        @staticmethod
+        def isatty():
+            return True
+
+    class System:
+        stdin = Terminal()
+
+    monkeypatch.setattr(commands, "sys", System)
+    answers = "my study\nlow, high\ngain, cost\ncost\n0.25\n\n0.1\n100\n24h\n"
+    assert "Created my study" in run("study", "create", text=answers)
+    (found,) = shown("study", "list")
+    assert found["n_arms"] == 2 and found["objectives"] == ["gain", "cost"] and found["delta"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("study", "status", "dose", "--storage", "none.db"), "storage must exist"),
+        (("study", "status", "nobody"), "name must be a study of this storage ('dose'), got 'nobody'"),
+        (("study", "create", "x", "--arm", "a", "--arm", "b"), "objectives must be given with --objective"),
+        (("study", "create", "x"), "arms must be given with --arm or --arms-from"),
+        (("study", "tell", "dose", "1-2", "x"), "values must be numbers, got 'x'"),
+        (("study", "tell", "dose", "1-2", "gain=1", "gain=2"), "each objective once"),
+        (("study", "tell", "dose", "1-2", "gain=1"), "token must be one that this study handed out"),
+        (("study", "import", "dose", "none.csv"), "No such file"),
+        (("verify", "none.json"), "certificate and log must be files that prepex wrote"),
+    ],
+)
+def test_bad_words(words, message):
+    create()
+    assert message in run(*words, code=2)
+
+
+def test_a_bad_lease():
+    names = ("--arm", "a", "--arm", "b", "--objective", "gain", "--variance", "1")
+    assert "lease must be a time such as" in run("study", "create", "x", *names, "--lease", "soon", code=2)
+
+
+def test_without_the_extra_it_says_what_to_install():
+    script = "import sys; sys.modules['sqlalchemy'] = None; from prepex.cli import app; app()"
+    for words in (("study", "list"), ("study", "status", "x"), ("study", "create", "x")):
+        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+        assert done.returncode == 2 and "Error: studies need an extra: pip install 'prepex[study]'" in done.stderr
+
+
+def test_a_check_needs_only_numpy():
+    heavy = "('sqlalchemy', 'numba', 'scipy', 'prepex._kernels')"
+    script = f"import sys, prepex.study.check; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
