@@ -133,7 +133,7 @@ FIGURE = Figure(
         "sub-linear in K."
     ),
     settings={
-        "small": Settings(repeats=3, per_arm=40, slow_per_arm=5, further=(200,)),
+        "small": Settings(repeats=3, per_arm=40, slow_per_arm=5, further=(100,)),
         "default": Settings(repeats=10, per_arm=40, slow_per_arm=20, further=(100, 200, 500, 1000, 2000)),
         "paper": Settings(repeats=10, per_arm=400, slow_per_arm=100, further=(100, 200, 500, 1000, 2000)),
     },

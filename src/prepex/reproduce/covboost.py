@@ -179,10 +179,11 @@ def _picture(
     for axes, delta in zip(panels, settings.deltas, strict=True):
         axes.set_xscale("log")
         for place, algorithm in enumerate(shown):
-            _box(axes, place, algorithm, select(rows, rule=algorithm.rule.name, delta=delta), settings.max_pulls)
-            cell = found[algorithm.name, delta]
-            note = f"{cell.error_rate:.0%} wrong" if cell.n_censored < cell.n_runs else ""
-            note += f"\n{cell.n_censored} censored" if cell.n_censored else ""
+            cell, note = found.get((algorithm.name, delta)), "no runs"
+            if cell:
+                _box(axes, place, algorithm, select(rows, rule=algorithm.rule.name, delta=delta), settings.max_pulls)
+                note = f"{cell.error_rate:.0%} wrong" if cell.n_censored < cell.n_runs else ""
+                note += f"\n{cell.n_censored} censored" if cell.n_censored else ""
             axes.annotate(
                 note, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=8, color="0.35"
             )
@@ -227,7 +228,7 @@ FIGURE = Figure(
         "The threshold is log((1 + log t) / delta)."
     ),
     settings={
-        "small": Settings(runs=10, long_runs=2, deep_runs=1),
+        "small": Settings(runs=6, long_runs=2, deep_runs=0),
         "default": Settings(runs=100, long_runs=100, deep_runs=20),
         "paper": Settings(runs=1000, long_runs=1000, deep_runs=1000),
     },
