@@ -37,7 +37,7 @@ docs: .venv/ready
 	touch $@
 
 # Cached machine code holds what a kernel calls in other files: forget all of it when any of them changes.
-.venv/kernels: .venv/ready $(wildcard src/prepex/_kernels/*.py)
+.venv/kernels: .venv/ready $(wildcard src/prepex/_kernels/*.py src/prepex/_kernels/*/*.py)
 	find src benchmarks -name '*.nb[ic]' -delete
 	mkdir -p out
 	touch $@

@@ -76,8 +76,24 @@ def test_instances():
     assert {e["name"] for e in json.loads(run("instances", "--format", "json").stdout)} == {
         "covboost",
         "correlated",
+        "bernoulli",
+        "dose_finding",
         "snw",
     }
+
+
+def test_a_family_for_each_column(tmp_path):
+    path = tmp_path / "doses.csv"
+    path.write_text("dose,cured:bernoulli,cost:gaussian(2.0),visits\nA,0.6,1.0,2\nB,0.4,0.2,1\nC,0.3,2.0,3\n")
+    words = ("bound", str(path), "--minimise", "cost", "--minimise", "visits", "--format", "json")
+    document = json.loads(run(*words, "--family", "visits=poisson").stdout)
+    assert document["family"] == "Product([Bernoulli(), Gaussian(variance=2.0), Poisson()])"
+    assert document["pareto_names"] == ["A", "B"]
+    assert "family of 'visits' must be given" in run(*words, code=2).stderr
+    assert "must read OBJECTIVE=FAMILY" in run(*words, "--family", "size=poisson", code=2).stderr
+    assert "family of 'visits' must be bernoulli" in run(*words, "--family", "visits=cauchy", code=2).stderr
+    document = json.loads(run(*words, "--family", "visits=gaussian(1)", "--family", "cured=gaussian(1)").stdout)
+    assert document["family"].startswith("Product([Gaussian(variance=1.0), Gaussian(variance=2.0)")
 
 
 def test_own_file(tmp_path):
@@ -120,7 +136,7 @@ def test_ties_and_single_arms_are_told(tmp_path):
         (("pareto", "snw", "--cone", "tradeoffs:area=1..2 weight"), "of must be one of 'area', 'throughput'"),
         (("bound", "covboost", "--variance", "1"), "are for a CSV file of your own"),
         (("bound", "nothing.csv", "--variance", "1"), "file must exist, got 'nothing.csv'"),
-        (("bound", "nothing.csv"), "variance must be given for a CSV file"),
+        (("bound", "nothing.csv"), "file must exist, got 'nothing.csv'"),
         (("pareto", "covboost", "--plot", "x.png"), "must have 2 objectives to be drawn, got 3"),
         (("pareto", "snw", "--plot", "no/such/folder/x.png"), "path must be a writable png"),
         (("bound", "covboost", "--tol", "0"), "tol must be in"),

@@ -287,7 +287,7 @@ def test_bad_input_names_the_argument(changes, message):
 def test_wrong_kinds_are_named():
     with pytest.raises(TypeError, match="cone must be a Cone, got 'orthant'"):
         evidence(FINE["means"], FINE["counts"], family=FINE["family"], cone="orthant")
-    with pytest.raises(TypeError, match="family must be a Gaussian"):
+    with pytest.raises(TypeError, match="family must be a Family"):
         evidence(FINE["means"], FINE["counts"], family=1.0, cone=FINE["cone"])
     with pytest.raises(ValueError, match="slack must be in"):
         evidence(FINE["means"], FINE["counts"], family=FINE["family"], cone=FINE["cone"]).pieces(-1.0)

@@ -12,6 +12,7 @@ LAYERS = (
     ("_checks",),
     ("cone", "family", "labels"),
     ("problem",),
+    ("solvers",),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),
     ("run", "document"),

@@ -35,7 +35,8 @@ def test_data_files_carry_their_citation():
 def test_instances_load_by_name():
     assert load("correlated:-0.5").family.covariances(5, 2)[0, 0, 1] == -0.5
     for name in INSTANCES:
-        assert load(name).n_arms == {"covboost": 20, "correlated": 5, "snw": 206}[name]
+        sizes = {"covboost": 20, "correlated": 5, "snw": 206, "bernoulli": 5, "dose_finding": 5}
+        assert load(name).n_arms == sizes[name]
     with pytest.raises(ValueError, match="instance must be one of covboost, correlated"):
         load("covid")
     with pytest.raises(ValueError, match="takes no argument, got '3'"):

@@ -1,7 +1,7 @@
 """prepex: the Pareto set of a noisy multi-objective experiment, under your own preference cone.
 
     Cone, one             which trade-offs count as better
-    Gaussian              how outcomes are distributed
+    Gaussian, Bernoulli, Poisson, Exponential, Product    how outcomes are distributed
     Problem               a simulated truth: means, family, cone, names
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
     characteristic_time   the floor of every correct algorithm                        -> Bound
@@ -10,7 +10,7 @@
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
     stopping              thresholds: certified, heuristic, kaufmann_koolen
-    instances             benchmark problems: covboost, correlated, snw
+    instances             benchmark problems: covboost, correlated, snw, bernoulli, dose_finding
     plot                  pictures (needs the extra `prepex[plot]`)
 
 Names load on first use, so that `import prepex` stays fast.
@@ -22,13 +22,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "Alternative": "alternatives",
+    "Alternative": "solvers",
+    "Bernoulli": "family",
     "Bound": "bound",
     "Cone": "cone",
     "Evidence": "alternatives",
     "Experiment": "experiment",
+    "Exponential": "family",
     "Gaussian": "family",
+    "Poisson": "family",
     "Problem": "problem",
+    "Product": "family",
     "Recommendation": "experiment",
     "Runs": "runs",
     "Study": "study.study",

@@ -16,8 +16,9 @@ import numpy as np
 
 from prepex import _checks
 from prepex._checks import Floats
-from prepex.alternatives import Alternative, Solver, solver
+from prepex.alternatives import solver
 from prepex.problem import Problem
+from prepex.solvers import Alternative, Solver
 
 # Share of the gap that a level step asks for, and how far above F a piece may be to count as a cut.
 LEVEL = 0.6
@@ -107,6 +108,8 @@ def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: 
 def _is_tie(problem: Problem, closest: Alternative) -> bool:
     """Are the scores that the closest alternative must bridge equal to rounding?"""
     benefits, facets = problem.benefits, problem.cone.facets
+    if closest.value > 0.0 and not closest.constraints:
+        return False
     for arm, facet in closest.constraints:
         terms = facets[facet] * benefits[[arm, closest.hub]]
         if abs(terms[0].sum() - terms[1].sum()) > SAME * np.abs(terms).sum():

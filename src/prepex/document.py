@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from prepex.cone import Cone
-from prepex.family import Gaussian
+from prepex.family import FAMILIES, Family, Gaussian, Product
 from prepex.labels import Labels
 from prepex.sampling import RULES, Rule
 from prepex.stopping import THRESHOLDS, Threshold, UserThreshold
@@ -46,17 +46,28 @@ def of_labels(labels: Labels) -> dict[str, Any]:
     return asdict(labels)
 
 
-def of_family(family: Gaussian) -> dict[str, Any]:
-    """Its one parameter."""
-    name = "variance" if family.covariance is None else "covariance"
-    return {"name": "Gaussian", name: np.asarray(getattr(family, name)).tolist()}
+def of_family(family: Family) -> dict[str, Any]:
+    """Its name and parameters."""
+    name = type(family).__name__
+    if isinstance(family, Product):
+        return {"name": name, "families": [of_family(single) for single in family.families]}
+    if not isinstance(family, Gaussian):
+        return {"name": name}
+    given = ((key, getattr(family, key)) for key in ("variance", "covariance", "noise"))
+    return {"name": name} | {
+        key: value if isinstance(value, str) else np.asarray(value).tolist()
+        for key, value in given
+        if value is not None
+    }
 
 
-def family(given: dict[str, Any]) -> Gaussian:
+def family(given: dict[str, Any]) -> Family:
     """Back."""
-    if given["name"] != "Gaussian":
-        raise ValueError(f"family must be Gaussian, got {given['name']!r}")
-    return Gaussian(**{key: value for key, value in given.items() if key != "name"})
+    if given["name"] not in FAMILIES:
+        raise ValueError(f"family must be one of {', '.join(FAMILIES)}, got {given['name']!r}")
+    if given["name"] == "Product":
+        return Product([family(single) for single in given["families"]])
+    return FAMILIES[given["name"]](**{key: value for key, value in given.items() if key != "name"})
 
 
 def of_cone(cone: Cone) -> dict[str, Any]:

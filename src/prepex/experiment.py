@@ -17,17 +17,21 @@ from prepex import _checks, document
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
-from prepex._kernels.instance import Instance
+from prepex._kernels.dispatch import find_margin
+from prepex._kernels.laws.fresh import LawFresh
+from prepex._kernels.laws.ledger import LawLedger
+from prepex._kernels.laws.margin import settle_law_tests
 from prepex._kernels.ledger import VALUE
-from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, Grid, margin, settle_tests
+from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, settle_tests
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, own_stops, propose_own
 from prepex.alternatives import Evidence, found_by, solver
 from prepex.cone import Cone
-from prepex.family import Gaussian
+from prepex.family import Family
 from prepex.labels import Labels
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
+from prepex.solvers import LawSolver
 from prepex.stopping import UserThreshold, as_threshold
 
 KEYS = (
@@ -79,7 +83,7 @@ class Experiment:
         arms: Sequence[str] | int,
         objectives: Sequence[str] | int,
         *,
-        family: Gaussian,
+        family: Family,
         cone: Cone | None = None,
         delta: float = 0.05,
         sampling: Rule | None = None,
@@ -103,7 +107,7 @@ class Experiment:
         cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
         if cone.n_objectives != sizes[1]:
             raise ValueError(f"cone must be over {sizes[1]} = n_objectives, got one over {cone.n_objectives}")
-        _checks.instance("family", family, Gaussian)
+        _checks.instance("family", family, Family)
         self.family, self.labels = family, labels
         self.delta = _checks.number("delta", delta, low=0.0, high=1.0)
         self.seed = _checks.whole("seed", seed, low=0)
@@ -189,10 +193,12 @@ class Experiment:
             if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) != 2:
                 raise ValueError(f"outcomes must be pairs (arm, reward), got {entry!r}")
             arm = _checks.member("arm", entry[0], self.labels.arms)
-            checked.append((arm, _checks.real_array("reward", entry[1], ("n_objectives", n_objectives))))
+            reward = _checks.real_array("reward", entry[1], ("n_objectives", n_objectives))
+            self.family.check_reward(reward, self.labels.objectives)
+            checked.append((arm, reward))
         for arm, reward in checked:
             self._log.append((arm, reward))
-            self._advance(arm, reward * self.labels.signs)
+            self._advance(arm, reward * self.setting.signs)
 
     def tell_log(self, arms: ArrayLike, rewards: ArrayLike) -> None:
         """A long log of outcomes that were checked before: arms (n,) as indices, rewards (n, L).
@@ -206,7 +212,7 @@ class Experiment:
         """
         who = np.array(arms, dtype=np.int64)
         rows = np.array(rewards, dtype=np.float64).reshape(who.size, len(self.labels.objectives))
-        benefits = np.ascontiguousarray(rows * self.labels.signs)
+        benefits = np.ascontiguousarray(rows * self.setting.signs)
         at = 0
         while at < who.size:
             course = self._course
@@ -240,11 +246,11 @@ class Experiment:
                     later.append((k, told))
                 else:
                     first[k] = told
-            rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.labels.signs
+            rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.setting.signs
             self._course = self.setting.open(rows, self.delta)
             self._observe(-1, rows[0])
             for k, told in later:
-                self._observe(k, told * self.labels.signs)
+                self._observe(k, told * self.setting.signs)
         if self._stopped is None:
             self._check()
 
@@ -286,7 +292,7 @@ class Experiment:
     def means(self) -> Floats:
         """Mean outcomes (K, L) in the user's signs; nan for an arm not tried yet."""
         if self._course is not None:
-            return self._course.M * self.labels.signs
+            return self._course.M * self.setting.signs
         sums = np.zeros((len(self.labels.arms), len(self.labels.objectives)))
         for arm, reward in self._log:
             sums[arm] += reward
@@ -305,7 +311,8 @@ class Experiment:
         course = self._course
         if not self.testable:
             return -np.inf
-        return float(margin(*self._tests(course), course.scratch, course.binding.copy()))
+        binding = course.binding.copy()
+        return float(find_margin(course.fresh, course.near, course.grid, course.price, course.scratch, binding))
 
     @property
     def testable(self) -> bool:
@@ -336,7 +343,10 @@ class Experiment:
     @property
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set. Needs an outcome of every arm."""
-        self._require_course()
+        course = self._require_course()
+        if isinstance(course.near, LawLedger):
+            inst = course.near.inst
+            return found_by(LawSolver(inst.M.copy(), inst.N.copy(), inst.law, inst.scale, inst.W, self.labels))
         return found_by(solver(self.means, self.counts.astype(np.float64), self.family, self.setting.cone, self.labels))
 
     def _require_course(self) -> Course:
@@ -357,7 +367,7 @@ class Experiment:
             course = self._course
             if self.setting.certified:
                 if self.testable:
-                    settle_tests(*self._tests(course), self.needed, course.scratch)
+                    self._settle_tests(course)
                     decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
             elif not self.setting.own:
                 found = self.evidence
@@ -431,10 +441,14 @@ class Experiment:
             return None
         return max(int(np.ceil(pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
 
-    @staticmethod
-    def _tests(course: Course) -> tuple[Instance, Instance, Grid, Floats]:
-        """What the certified tests are made of."""
-        return course.fresh, course.near.inst, course.grid, course.price
+    def _settle_tests(self, course: Course) -> None:
+        """Every arm's certified test, into the course's scratch space."""
+        fresh, goal = course.fresh, self.needed
+        near: Any = course.near.inst
+        if isinstance(fresh, LawFresh):
+            settle_law_tests(fresh, near, course.price, goal, course.scratch)
+        else:
+            settle_tests(fresh, near, course.grid, course.price, goal, course.scratch)
 
     @staticmethod
     def _paid(course: Course) -> float:

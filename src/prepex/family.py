@@ -1,9 +1,20 @@
 """Families of reward distributions.
 
-Gaussian: X ~ Normal(mean, covariance), d(mu, x) = (mu - x)' covariance^-1 (mu - x) / 2.
+    family             outcomes                     d(mu, x)
+    Gaussian           real, noise known            (mu - x)' covariance^-1 (mu - x) / 2
+    Gaussian(variance="unknown")  real              1/2 log(1 + (mu - x)^2 / variance), summed over objectives
+    Bernoulli          0 or 1                       mu log(mu/x) + (1-mu) log((1-mu)/(1-x))
+    Poisson            0, 1, 2, ...                 mu log(mu/x) + x - mu
+    Exponential        positive, e.g. a time        mu/x - 1 - log(mu/x)
+    Product            one of these for each objective
+
+Objectives of other families than a Gaussian with a covariance are independent given the arm.
 """
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,27 +22,116 @@ from numpy.typing import ArrayLike
 from prepex import _checks
 from prepex._checks import Floats
 
+# Codes of _kernels/laws/law.py, which importing this module must not load.
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = range(5)
+
 
 @dataclass(frozen=True, eq=False)
-class Gaussian:
-    """Gaussian rewards of known covariance: one of
+class Laws:
+    """A law for each objective: codes (L,), variances of the Gaussian ones (L,), and what the user calls them.
+
+    `noise` (K, L): true or estimated variances of Gaussian objectives of unknown variance, None if not given.
+    """
+
+    codes: Any
+    scale: Floats
+    names: tuple[str, ...]
+    noise: Floats | None = None
+
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviations of one reward of the Gaussian objectives, (L,) or (K, L)."""
+        return np.sqrt(self.scale if self.noise is None else self.noise)
+
+
+class Family(ABC):
+    """How outcomes are distributed."""
+
+    @abstractmethod
+    def laws(self, n_arms: int, n_objectives: int) -> Laws | None:
+        """A law for each objective; None for a Gaussian of known covariance, which has kernels of its own."""
+
+    def check_means(self, means: Floats, objectives: Sequence[str]) -> None:
+        """Refuse means outside the domain, naming objective, family and value."""
+        laws = self.laws(means.shape[0], means.shape[1])
+        if laws is None:
+            return
+        for q, code in enumerate(laws.codes):
+            for k, mean in enumerate(means[:, q]):
+                if not _in_domain(code, mean):
+                    raise ValueError(
+                        f"mean of {objectives[q]!r} must be {_DOMAIN[code]} for {laws.names[q]}, got {mean:g} (arm {k})"
+                    )
+
+    def check_reward(self, reward: Floats, objectives: Sequence[str]) -> None:
+        """Refuse a reward outside the support, naming objective, family and value."""
+        laws = self.laws(1, reward.size)
+        if laws is None:
+            return
+        for q, code in enumerate(laws.codes):
+            if not _in_support(code, reward[q]):
+                raise ValueError(
+                    f"reward of {objectives[q]!r} must be {_SUPPORT[code]} for {laws.names[q]}, got {reward[q]:g}"
+                )
+
+
+_SUPPORT = {BERNOULLI: "0 or 1", POISSON: "0, 1, 2, ...", EXPONENTIAL: "positive"}
+_DOMAIN = {BERNOULLI: "in [0, 1]", POISSON: "at least 0", EXPONENTIAL: "positive"}
+
+
+def _in_support(code: int, value: float) -> bool:
+    if code == BERNOULLI:
+        return value in (0.0, 1.0)
+    if code == POISSON:
+        return value >= 0.0 and value == np.floor(value)
+    return code != EXPONENTIAL or value > 0.0
+
+
+def _in_domain(code: int, mean: float) -> bool:
+    if code == BERNOULLI:
+        return 0.0 <= mean <= 1.0
+    if code == POISSON:
+        return mean >= 0.0
+    return code != EXPONENTIAL or mean > 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian(Family):
+    """Gaussian rewards; one of
 
     - `variance`: a scalar, or one per objective (independent objectives)
     - `covariance`: (L, L) shared by the arms, or (K, L, L) with one per arm
+    - `variance="unknown"`: independent objectives, a variance for each objective of each arm, estimated from its
+      outcomes; a simulation is told the true ones by `noise`: a scalar, (L,) or (K, L)
 
     >>> Gaussian(variance=0.5).covariances(n_arms=3, n_objectives=2)
     array([[[0.5, 0. ],
             [0. , 0.5]]])
     >>> Gaussian(covariance=[[1.0, 0.3], [0.3, 2.0]])
     Gaussian(covariance (2, 2))
+    >>> Gaussian(variance="unknown", noise=2.0)
+    Gaussian(variance='unknown', noise=2.0)
     """
 
-    variance: ArrayLike | None = None
+    variance: ArrayLike | str | None = None
     covariance: ArrayLike | None = None
+    noise: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         if (self.variance is None) == (self.covariance is None):
             raise ValueError("Gaussian needs exactly one of variance= and covariance=, got both or neither")
+        if self.noise is not None:
+            if not self.unknown:
+                raise ValueError("noise must be left out unless the variance is 'unknown'")
+            shape = [("n_arms", None), ("n_objectives", None)][2 - np.ndim(self.noise) :]
+            checked = (
+                _checks.number("noise", self.noise, low=0.0)
+                if np.ndim(self.noise) == 0
+                else _checks.positive("noise", _checks.real_array("noise", self.noise, *shape))
+            )
+            object.__setattr__(self, "noise", checked)
+        if self.unknown:
+            return
         if self.variance is not None:
             object.__setattr__(self, "variance", _checked_variance(self.variance))
         else:
@@ -40,7 +140,36 @@ class Gaussian:
     def __repr__(self) -> str:
         if self.covariance is not None:
             return f"Gaussian(covariance {np.shape(self.covariance)})"
+        if self.unknown:
+            known = "" if self.noise is None else f", noise={np.asarray(self.noise).tolist()}"
+            return f"Gaussian(variance='unknown'{known})"
         return f"Gaussian(variance={np.asarray(self.variance).tolist()})"
+
+    @property
+    def unknown(self) -> bool:
+        """Is the variance estimated?"""
+        return isinstance(self.variance, str) and self.variance == "unknown"
+
+    @property
+    def single(self) -> bool:
+        """Is it about any one objective?"""
+        several = (value is not None and np.ndim(value) > 0 for value in (self.variance, self.noise))
+        return self.covariance is None and not any(several)
+
+    def laws(self, n_arms: int, n_objectives: int) -> Laws | None:
+        """None if the covariance is known."""
+        if not self.unknown:
+            return None
+        noise = None
+        if self.noise is not None:
+            given = np.asarray(self.noise, dtype=np.float64)
+            if given.ndim == 1 and given.size != n_objectives:
+                raise ValueError(f"noise must have shape ({n_objectives} = n_objectives,), got {given.shape}")
+            if given.ndim == 2 and given.shape != (n_arms, n_objectives) and n_arms > 1:
+                raise ValueError(f"noise must have shape ({n_arms} = n_arms, {n_objectives}), got {given.shape}")
+            noise = np.broadcast_to(given if given.ndim < 2 or n_arms > 1 else given[:1], (n_arms, n_objectives))
+        names = ("Gaussian(variance='unknown')",) * n_objectives
+        return Laws(np.full(n_objectives, STUDENT), np.zeros(n_objectives), names, noise)
 
     def covariances(self, n_arms: int, n_objectives: int) -> Floats:
         """(1, L, L) if the arms share a covariance, else (K, L, L).
@@ -68,13 +197,163 @@ class Gaussian:
         """
         mean = _checks.real_array("mean", mean, ("n_objectives", None))
         other = _checks.real_array("other", other, ("n_objectives", mean.size))
+        if self.unknown:
+            return _sum_of_laws(self, mean, other, arm)
         shape = np.shape(np.asarray(self.covariance)) if self.covariance is not None else ()
         stack = self.covariances(shape[0] if len(shape) == 3 else 1, mean.size)
         covariance = stack[arm if len(stack) > 1 else 0]
         return float(0.5 * (mean - other) @ np.linalg.solve(covariance, mean - other))
 
 
+class _Simple(Family):
+    """A family without parameters: the same law for every objective."""
+
+    code: ClassVar[int]
+
+    def laws(self, n_arms: int, n_objectives: int) -> Laws:
+        """The same law for every objective."""
+        name = type(self).__name__
+        return Laws(np.full(n_objectives, self.code), np.ones(n_objectives), (name,) * n_objectives)
+
+    def divergence(self, mean: ArrayLike, other: ArrayLike, *, arm: int = 0) -> float:
+        """d(mean, other), summed over objectives: the information per pull of `arm` against mean `other`."""
+        return _sum_of_laws(self, mean, other, arm)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bernoulli(_Simple):
+    """Outcomes 0 or 1; the mean is the chance of a 1.
+
+    >>> round(Bernoulli().divergence([0.5], [0.25]), 4)
+    0.1438
+    """
+
+    code: ClassVar[int] = BERNOULLI
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Poisson(_Simple):
+    """Counts 0, 1, 2, ...
+
+    >>> round(Poisson().divergence([2.0], [1.0]), 4)
+    0.3863
+    """
+
+    code: ClassVar[int] = POISSON
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exponential(_Simple):
+    """Positive outcomes, such as times, with an exponential distribution; the parameter is the mean.
+
+    >>> round(Exponential().divergence([2.0], [1.0]), 4)
+    0.3069
+    """
+
+    code: ClassVar[int] = EXPONENTIAL
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Product(Family):
+    """A family for each objective, independent given the arm.
+
+    >>> Product([Bernoulli(), Gaussian(variance=2.0), Poisson()])
+    Product([Bernoulli(), Gaussian(variance=2.0), Poisson()])
+    """
+
+    families: tuple[Family, ...]
+
+    def __init__(self, families: Sequence[Family]) -> None:
+        if isinstance(families, str) or not isinstance(families, Sequence) or not families:
+            raise ValueError(f"families must be a sequence, one for each objective, got {families!r}")
+        given = tuple(families)
+        for family in given:
+            _checks.instance("families", family, Family)
+            if isinstance(family, Product):
+                raise ValueError("families must be one for each objective, got a Product among them")
+            if isinstance(family, Gaussian) and not family.single:
+                raise ValueError(f"families must be of one objective each, got {family!r}")
+        object.__setattr__(self, "families", given)
+
+    def __repr__(self) -> str:
+        return f"Product([{', '.join(map(repr, self.families))}])"
+
+    def laws(self, n_arms: int, n_objectives: int) -> Laws:
+        """One each."""
+        if len(self.families) != n_objectives:
+            raise ValueError(f"families must be {n_objectives} = n_objectives, got {len(self.families)}")
+        codes, scale, names = [], np.ones(n_objectives), []
+        noise = np.ones((n_arms, n_objectives))
+        told = True
+        for q, family in enumerate(self.families):
+            single = family.laws(n_arms, 1)
+            if single is None:
+                assert isinstance(family, Gaussian)
+                codes.append(GAUSSIAN)
+                names.append(repr(family))
+                scale[q] = noise[:, q] = family.covariances(1, 1)[0, 0, 0]
+            else:
+                codes.append(int(single.codes[0]))
+                names.append(single.names[0])
+                scale[q] = single.scale[0]
+                if single.codes[0] == STUDENT:
+                    told = told and single.noise is not None
+                    if single.noise is not None:
+                        noise[:, q] = single.noise[:, 0]
+        return Laws(np.array(codes), scale, tuple(names), noise if STUDENT in codes and told else None)
+
+    def divergence(self, mean: ArrayLike, other: ArrayLike, *, arm: int = 0) -> float:
+        """d(mean, other), summed over objectives: the information per pull of `arm` against mean `other`.
+
+        >>> Product([Gaussian(variance=2.0), Poisson()]).divergence([0.0, 1.0], [2.0, 1.0])
+        1.0
+        """
+        return _sum_of_laws(self, mean, other, arm)
+
+
+FAMILIES: dict[str, type[Family]] = {
+    "Gaussian": Gaussian,
+    "Bernoulli": Bernoulli,
+    "Poisson": Poisson,
+    "Exponential": Exponential,
+    "Product": Product,
+}
+
+
+def _sum_of_laws(family: Family, mean: ArrayLike, other: ArrayLike, arm: int) -> float:
+    from prepex._kernels.laws.law import divergence
+
+    mu = _checks.real_array("mean", mean, ("n_objectives", None))
+    x = _checks.real_array("other", other, ("n_objectives", mu.size))
+    for values in (mu, x):
+        family.check_means(values[None], [f"objective {q}" for q in range(mu.size)])
+    laws = family.laws(arm + 1, mu.size)
+    assert laws is not None
+    scale = laws.scale if laws.noise is None else laws.noise[arm]
+    if STUDENT in laws.codes and laws.noise is None:
+        raise ValueError("noise must be given for a divergence of unknown variance")
+    return float(sum(divergence(int(c), m, y, s) for c, m, y, s in zip(laws.codes, mu, x, scale, strict=True)))
+
+
+def draw_noise(laws: Laws, rng: np.random.Generator, rows: int) -> Floats:
+    """(rows, L): standard normal, standard exponential or uniform numbers, one row a reward whatever their number."""
+    from scipy.special import ndtri
+
+    uniform = rng.random((rows, len(laws.codes)))
+    for q, code in enumerate(laws.codes):
+        if code in (GAUSSIAN, STUDENT):
+            uniform[:, q] = ndtri(np.maximum(uniform[:, q], 2.0**-54))
+        elif code == EXPONENTIAL:
+            uniform[:, q] = -np.log1p(-np.maximum(uniform[:, q], 2.0**-54))
+    return uniform
+
+
 def _checked_variance(variance: ArrayLike) -> Floats | float:
+    if isinstance(variance, str):
+        raise ValueError(f"variance must be a number, one for each objective, or 'unknown', got {variance!r}")
     if np.ndim(variance) == 0:
         return _checks.number("variance", variance, low=0.0)
     return _checks.positive("variance", _checks.real_array("variance", variance, ("n_objectives", None)))

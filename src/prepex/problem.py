@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from prepex import _checks
 from prepex._checks import Floats
 from prepex.cone import Cone
-from prepex.family import Gaussian
+from prepex.family import Family, Gaussian
 from prepex.labels import Labels
 
 
@@ -29,7 +29,7 @@ class Problem:
     """
 
     means: Floats
-    family: Gaussian
+    family: Family
     cone: Cone
     labels: Labels
 
@@ -37,21 +37,24 @@ class Problem:
         self,
         means: ArrayLike,
         *,
-        family: Gaussian,
+        family: Family,
         cone: Cone,
         arms: Iterable[str] | None = None,
         objectives: Iterable[str] | None = None,
         minimise: Iterable[str | int] = (),
     ) -> None:
         _checks.instance("cone", cone, Cone)
-        _checks.instance("family", family, Gaussian)
+        _checks.instance("family", family, Family)
         checked = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", cone.n_objectives))
-        family.covariances(*checked.shape)
+        if isinstance(family, Gaussian) and not family.unknown:
+            family.covariances(*checked.shape)
+        made = Labels.make(checked.shape, arms, objectives, minimise)
+        family.check_means(checked, made.objectives)
         for name, value in (
             ("means", checked),
             ("family", family),
             ("cone", cone),
-            ("labels", Labels.make(checked.shape, arms, objectives, minimise)),
+            ("labels", made),
         ):
             object.__setattr__(self, name, value)
 

@@ -9,36 +9,50 @@ from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex.cone import Cone
-from prepex.family import Gaussian
+from prepex.family import STUDENT, Family, Gaussian, Laws
 from prepex.labels import Labels
 from prepex.sampling import Oracle, Rule
-from prepex.stopping import Certified, Own, Threshold
+from prepex.stopping import Certified, KaufmannKoolen, Own, Threshold
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """All that is fixed before the first pull. Benefits: every objective counted so that more is better."""
+    """All that is fixed before the first pull."""
 
     cone: Cone
     covariances: Floats
+    laws: Laws | None
     labels: Labels
     rule: Rule
     threshold: Threshold
     key: int
 
     @classmethod
-    def make(
-        cls, family: Gaussian, cone: Cone, labels: Labels, rule: Rule, threshold: Threshold, key: int
-    ) -> "Setting":
+    def make(cls, family: Family, cone: Cone, labels: Labels, rule: Rule, threshold: Threshold, key: int) -> "Setting":
         """Flip the minimised objectives."""
         shape = len(labels.arms), len(labels.objectives)
-        covariances = family.covariances(*shape) * np.outer(labels.signs, labels.signs)
-        return cls(cone, covariances, labels, rule, threshold, key)
+        laws = family.laws(*shape)
+        if laws is None:
+            assert isinstance(family, Gaussian)
+            covariances = family.covariances(*shape) * np.outer(labels.signs, labels.signs)
+            return cls(cone, covariances, None, labels, rule, threshold, key)
+        if rule.stops_itself:
+            raise ValueError(f"{rule.name} is for Gaussian rewards of known covariance, got {family!r}")
+        if isinstance(threshold, KaufmannKoolen) and STUDENT in laws.codes:
+            raise ValueError("kaufmann_koolen is for one-parameter families, got an unknown variance")
+        if isinstance(threshold, Certified) and threshold.pilot == 0:
+            raise ValueError(f"pilot must be at least 1 round for {family!r}: it sets the priors, got 0")
+        return cls(cone, np.zeros((1, shape[1], shape[1])), laws, labels, rule, threshold, key)
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """(K, L, m)."""
         return len(self.labels.arms), len(self.labels.objectives), self.cone.n_facets
+
+    @property
+    def signs(self) -> Floats:
+        """What outcomes are multiplied by on the way in: laws stay in the user's units, their facets have the signs."""
+        return self.labels.signs if self.laws is None else np.ones(len(self.labels.signs))
 
     @property
     def certified(self) -> bool:
@@ -51,7 +65,7 @@ class Setting:
         return isinstance(self.threshold, Own)
 
     def open(self, first: Floats, delta: float) -> Course:
-        """The course after one pull of each arm, with these benefits (K, L); some rules sample for one delta."""
+        """The course after one pull of each arm, with these outcomes (K, L); some rules sample for one delta."""
         follow = kernels.FOLLOW_NOTHING
         if self.rule.follows_margin(self.certified):
             follow = kernels.FOLLOW_MARGIN
@@ -70,6 +84,9 @@ class Setting:
             risk=-np.log(delta),
             tries=self.rule.tries,
         )
+        if self.laws is not None:
+            facets = self.cone.facets * self.labels.signs
+            return kernels.open_law_course(facets, self.laws.codes, self.laws.scale, first, plan)
         return kernels.open_course(self.cone.facets, self.covariances, first, plan)
 
     def aim(self) -> Floats:

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from prepex import _checks
 from prepex._checks import Floats
 from prepex._kernels.course import Course
+from prepex._kernels.laws.reward import pay_law
 from prepex._kernels.own import play_own
 from prepex._kernels.play import Stops, play
 from prepex.bound import characteristic_time
+from prepex.family import STUDENT, draw_noise
 from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
@@ -103,6 +105,9 @@ def simulate(
     _checks.whole("max_pulls", max_pulls, low=problem.n_arms)
     if _checks.whole("batch", batch, low=1) > max_pulls:
         raise ValueError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
+    laws = problem.family.laws(*problem.means.shape)
+    if laws is not None and STUDENT in laws.codes and laws.noise is None:
+        raise ValueError("noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...)")
     bound = characteristic_time(problem)
     jobs: list[Job] = []
     for rule in rules:
@@ -114,7 +119,8 @@ def simulate(
             for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
-                jobs.append(Job(setting, problem.benefits, group, served, times, batch, max_pulls, (seed, run, 0), run))
+                truth = np.ascontiguousarray(problem.means * setting.signs)
+                jobs.append(Job(setting, truth, group, served, times, batch, max_pulls, (seed, run, 0), run))
     if begin:
         begin(len(jobs))
     return Runs(problem, bound, risks, tuple(_parallel(jobs, n_jobs, progress)))
@@ -159,9 +165,10 @@ def one_run(job: Job) -> Record:
     setting, truth = job.setting, job.truth
     K, L = truth.shape
     rng = np.random.default_rng(np.random.SeedSequence(job.seed))
-    roots: Floats = np.linalg.cholesky(setting.covariances).astype(np.float64)
-    root = roots if len(roots) > 1 else np.broadcast_to(roots, (K, L, L))
-    first = truth + np.einsum("kpq,kq->kp", root, rng.standard_normal((K, L)))
+    roots, draw = _noise(setting, rng)
+    first = draw(K)
+    for k in range(K):
+        pay_first(setting, truth, roots, k, first[k])
     course = setting.open(first, job.deltas[0])
     loop = play_own if setting.rule.stops_itself else play
     stops = _stops(job)
@@ -174,7 +181,7 @@ def one_run(job: Job) -> Record:
     loop(course, truth, roots, noise, stops, arms, pending, shift)
     while not done and pulls + job.batch <= job.max_pulls:
         if len(noise) < job.batch:
-            noise = np.concatenate([noise, rng.standard_normal((max(CHUNK, job.batch), L))])
+            noise = np.concatenate([noise, draw(max(CHUNK, job.batch))])
         room = job.batch if user else min(len(noise), job.max_pulls - pulls)
         began = time.thread_time()
         done, used = loop(course, truth, roots, noise[:room], stops, arms, pending, shift)
@@ -197,6 +204,25 @@ def one_run(job: Job) -> Record:
     )
 
 
+def _noise(setting: Setting, rng: np.random.Generator) -> tuple[Floats, Callable[[int], Floats]]:
+    """What turns noise into rewards, and noise: so many rows (n, L)."""
+    K, L, _ = setting.shape
+    if setting.laws is None:
+        roots: Floats = np.linalg.cholesky(setting.covariances).astype(np.float64)
+        return roots, lambda rows: rng.standard_normal((rows, L))
+    laws = setting.laws
+    deviations = np.ascontiguousarray(np.broadcast_to(laws.deviations, (K, L)))[None]
+    return deviations, lambda rows: draw_noise(laws, rng, rows)
+
+
+def pay_first(setting: Setting, truth: Floats, roots: Floats, k: int, reward: Floats) -> None:
+    """Noise becomes a reward of arm k, in place."""
+    if setting.laws is None:
+        reward[:] = truth[k] + roots[k if len(roots) > 1 else 0] @ reward
+    else:
+        pay_law(setting.laws.codes, truth[k], roots[0, k], reward)
+
+
 def _stops(job: Job) -> Stops:
     K, D, T = len(job.truth), len(job.deltas), len(job.thresholds)
     level = np.array(
@@ -205,7 +231,7 @@ def _stops(job: Job) -> Stops:
             for t in job.thresholds
         ]
     )
-    mask: NDArray[np.bool_] = job.setting.cone.pareto_mask(job.truth)
+    mask: NDArray[np.bool_] = job.setting.cone.pareto_mask(job.truth * job.setting.labels.signs * job.setting.signs)
     return Stops(
         code=np.array([t.code for t in job.thresholds], dtype=np.int64),
         level=level,

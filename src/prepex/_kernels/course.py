@@ -30,9 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex._kernels.branch import Pieces, make_pieces
+from prepex._kernels.dispatch import AnyFresh, AnyLedger
 from prepex._kernels.instance import Floats, Instance, Int, Ints
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.ledger import VALUE, Ledger, open_ledger
+from prepex._kernels.laws.fresh import make_fresh
+from prepex._kernels.laws.instance import LawInstance, make_instance
+from prepex._kernels.laws.ledger import open_law_ledger, share_means
+from prepex._kernels.ledger import VALUE, open_ledger
 from prepex._kernels.margin import (
     BETTER,
     KIND,
@@ -57,8 +61,8 @@ ROOM, CUTS = 48, 192
 class Course(NamedTuple):
     """Everything about a run."""
 
-    near: Ledger
-    far: Ledger
+    near: AnyLedger
+    far: AnyLedger
     W: Floats
     prec: Floats
     M: Floats
@@ -72,7 +76,7 @@ class Course(NamedTuple):
     every: Ints
     cuts: Floats
     best: Floats
-    fresh: Instance
+    fresh: AnyFresh
     grid: Grid
     scratch: Scratch
     binding: Ints
@@ -105,22 +109,38 @@ class Plan(NamedTuple):
 
 def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) -> Course:
     """A course after the first pull of each arm, whose rewards are `first` (K, L). `observe` arm -1 next."""
-    K, L = first.shape
     half = facets @ np.linalg.cholesky(covariances)
     gram = half @ np.swapaxes(half, 1, 2)
     prec = np.linalg.inv(covariances)
-    scores, ones = first @ facets.T, np.ones(K)
-    m = len(facets)
+    scores, ones = first @ facets.T, np.ones(len(first))
     near = open_ledger(gram, scores, ones, paper=plan.paper)
     fresh = near.inst._replace(N=np.array(near.inst.N), S=np.array(near.inst.S), V=np.array(near.inst.V))
     if plan.pilot > 0:
         fresh.N[:], fresh.S[:], fresh.V[:] = 0.0, 0.0, np.inf
+    far = open_ledger(gram, scores, ones, paper=plan.paper)
+    return _course(near, far, fresh, facets, np.array(first, order="C"), plan)._replace(
+        prec=np.ascontiguousarray(0.5 * (prec + np.swapaxes(prec, 1, 2))),
+        half=np.ascontiguousarray(half),
+        scale=np.sqrt(np.max(np.diagonal(gram, axis1=1, axis2=2), axis=0)),
+    )
+
+
+def open_law_course(facets: Floats, law: Ints, scale: Floats, first: Floats, plan: Plan) -> Course:
+    """The same for objectives with laws: rewards in the user's units, signs in the facets, `scale` (L,)."""
+    K = len(first)
+    inst = make_instance(law, np.broadcast_to(scale, first.shape), facets, first, np.ones(K))
+    near = open_law_ledger(inst, paper=plan.paper)
+    return _course(near, share_means(near, plan.paper), make_fresh(inst), facets, inst.M, plan)
+
+
+def _course(near: AnyLedger, far: AnyLedger, fresh: AnyFresh, facets: Floats, means: Floats, plan: Plan) -> Course:
+    (K, L), m = means.shape, len(facets)
     return Course(
         near=near,
-        far=open_ledger(gram, scores, ones, paper=plan.paper),
+        far=far,
         W=np.array(facets, order="C"),
-        prec=np.ascontiguousarray(0.5 * (prec + np.swapaxes(prec, 1, 2))),
-        M=np.array(first, order="C"),
+        prec=np.zeros((1, L, L)),
+        M=means,
         aim=np.array(plan.aim, order="C"),
         target=np.ones(K),
         pieces=make_pieces(ROOM, max(K, m)),
@@ -132,18 +152,18 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
         cuts=np.zeros((K, CUTS)),
         best=np.zeros(K),
         fresh=fresh,
-        grid=make_grid(ones, plan.rho),
+        grid=make_grid(np.ones(K), plan.rho),
         scratch=make_scratch(K),
         binding=np.full(4, -1, dtype=np.int64),
         price=equal_prices(K, m),
         whole=np.array([K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0], dtype=np.int64),
         real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.risk, plan.tries, *calm_radius(K, L)]),
         key=np.array([plan.key], dtype=np.uint64),
-        half=np.ascontiguousarray(half),
+        half=np.zeros((1, m, L)),
         draw=np.zeros((K, L)),
         drawn=np.zeros((K, m)),
         stream=np.zeros(1, dtype=np.uint64),
-        scale=np.sqrt(np.max(np.diagonal(gram, axis1=1, axis2=2), axis=0)),
+        scale=np.ones(m),
         phase=np.zeros(K, dtype=np.int64),
     )
 
@@ -183,7 +203,7 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
 
 
 @part
-def soonest(inst: Instance, binding: Ints) -> Int:
+def soonest(inst: Instance | LawInstance, binding: Ints) -> Int:
     """The better arm of the binding test. Of several that may show that an arm is dominated, not the one with most
     evidence by now but the one furthest ahead, which needs the fewest pulls: the other may be level with it in truth.
     """

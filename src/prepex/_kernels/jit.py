@@ -14,16 +14,16 @@ from numba import njit
 F = TypeVar("F", bound=Callable[..., Any])
 
 # 1/0 is infinity ("no alternative"); no interpreter lock; `_nrt`: no reference counting.
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 
 
 def kernel(function: F) -> F:
     """Compiled on first use and kept on disk."""
-    compiled: F = njit(cache=True, **_OPTIONS)(function)
+    compiled: F = njit(cache=True, **OPTIONS)(function)
     return compiled
 
 
 def part(function: F) -> F:
     """A helper that becomes part of the kernel that calls it."""
-    compiled: F = njit(inline="always", **_OPTIONS)(function)
+    compiled: F = njit(inline="always", **OPTIONS)(function)
     return compiled

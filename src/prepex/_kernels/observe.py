@@ -19,33 +19,16 @@ from prepex._kernels.course import (
     TNS,
     Course,
 )
-from prepex._kernels.instance import Floats, Int, Ints, law
+from prepex._kernels.dispatch import add_fresh, end_pilot, find_margin, move, refresh
+from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.ledger import move, refresh
-from prepex._kernels.margin import BETTER, WORSE, margin, write_grid
+from prepex._kernels.margin import BETTER, WORSE
 from prepex._kernels.pilot import set_prices
 from prepex._kernels.steps import frappe_step, prets_step, tns_step
 
 # The margin is looked at after every pull at first, then once in such a part of the run: a stop is delayed by no
 # more than that. A rule that follows it wants it fresh.
 FOLLOWED, WATCHED = 20000, 500
-
-
-@part
-def add_fresh(course: Course, a: Int, reward: Floats) -> None:
-    """A reward of arm a that the certified margin may use."""
-    fresh, W = course.fresh, course.W
-    if fresh.N[a] == 0.0:
-        course.whole[MISSING] -= 1
-    fresh.N[a] += 1.0
-    own = law(fresh.gram, a)
-    for f in range(W.shape[0]):
-        score = 0.0
-        for q in range(W.shape[1]):
-            score += W[f, q] * reward[q]
-        fresh.S[a, f] += (score - fresh.S[a, f]) / fresh.N[a]
-        fresh.V[a, f] = fresh.gram[own, f, f] / fresh.N[a]
-    write_grid(course.grid, a, fresh.N[a])
 
 
 @part
@@ -62,12 +45,15 @@ def record(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
             move(far, course.W, course.prec, a, M[a], shift, far.inst.N[a])
         course.real[SPENT] += np.log((1.0 + np.log(count)) / (1.0 + np.log(count - 1.0)))
         if whole[FOLLOW] != FOLLOW_NOTHING and whole[PULLS] >= whole[PILOT]:
-            add_fresh(course, a, reward)
+            if course.fresh.N[a] == 0.0:
+                whole[MISSING] -= 1
+            add_fresh(course.fresh, course.grid, course.W, a, reward)
         whole[PULLS] += 1
     whole[READY] = 1
     refresh(near, 0.0)
     if whole[PULLS] == whole[PILOT]:
         set_prices(near.inst, course.scratch.bound, course.price)
+        end_pilot(course.fresh, near)
 
 
 @part
@@ -82,8 +68,8 @@ def look(course: Course) -> None:
             a += 1
         course.binding[BETTER] = course.binding[WORSE] = a
     else:
-        course.real[MARGIN] = margin(
-            course.fresh, course.near.inst, course.grid, course.price, course.scratch, course.binding
+        course.real[MARGIN] = find_margin(
+            course.fresh, course.near, course.grid, course.price, course.scratch, course.binding
         )
         part_of_run = FOLLOWED if whole[FOLLOW] == FOLLOW_MARGIN else WATCHED
         whole[CHECK] = whole[PULLS] + 1 + whole[PULLS] // part_of_run
@@ -100,7 +86,7 @@ def observe_plain(course: Course, a: Int, reward: Floats, shift: Floats) -> None
 def observe_run(course: Course, arms: Ints, rewards: Floats, shift: Floats, binding: Ints, level: float) -> Int:
     """Rewards (n, L) of `arms` (n,), one after the other, until the margin reaches `level`: how many were taken.
 
-    For a rule without a step of its own. `binding` is scratch (3,).
+    For a rule without a step of its own. `binding` is scratch (4,).
     """
     whole = course.whole
     taken: Int = np.int64(0)
@@ -109,7 +95,7 @@ def observe_run(course: Course, arms: Ints, rewards: Floats, shift: Floats, bind
         look(course)
         taken += 1
         if level < np.inf and whole[PULLS] >= whole[PILOT] and whole[MISSING] == 0:
-            value = margin(course.fresh, course.near.inst, course.grid, course.price, course.scratch, binding)
+            value = find_margin(course.fresh, course.near, course.grid, course.price, course.scratch, binding)
             if value >= level:
                 break
     return taken

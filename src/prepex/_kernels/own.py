@@ -3,11 +3,12 @@
 import numpy as np
 
 from prepex._kernels.course import APE, AUER, FIRST, PSIPS, PULLS, READY, RISK, RULE, SECOND, Course, uniform
+from prepex._kernels.dispatch import pay
 from prepex._kernels.elimination import ACCEPTED, ACTIVE, ape_stops, auer_step, auer_stops
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.observe import record
-from prepex._kernels.play import Stops, check_moments, pay
+from prepex._kernels.play import Stops, check_moments
 from prepex._kernels.posterior import psips_step, psips_stops
 
 
@@ -101,7 +102,7 @@ def play_own(
         for b in range(size):
             a, reward = arms[b], noise[used]
             if a >= 0:
-                pay(truth, roots, a, reward)
+                pay(course.near, truth, roots, a, reward)
                 pending[a] -= 1
                 used += 1
             observe_own(course, a, reward, shift)

@@ -7,9 +7,11 @@ Legend
     share     of delta for arm i;  part  of that share for rival j                                    (K,)
 """
 
+from typing import Any
+
 import numpy as np
 
-from prepex._kernels.instance import Floats, Instance, Int
+from prepex._kernels.instance import Floats, Int
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, glr
 
@@ -20,7 +22,7 @@ EQUAL = 0.1
 
 
 @part
-def decided(inst: Instance, i: Int) -> float:
+def decided(inst: Any, i: Int) -> float:
     """c_i: min_j max_f of the ratios for i in P, max_{j in P} min_f for the others."""
     S, V = inst.S, inst.V
     K, m = S.shape
@@ -43,7 +45,7 @@ def decided(inst: Instance, i: Int) -> float:
 
 
 @kernel
-def set_prices(inst: Instance, doubt: Floats, price: Floats) -> None:
+def set_prices(inst: Any, doubt: Floats, price: Floats) -> None:
     """share ~ doubt, part ~ doubt or 1 if in the pilot's P, each mixed with equal ones; the prices are their -log."""
     K, m = inst.S.shape
     shares, parts = 0.0, 0.0

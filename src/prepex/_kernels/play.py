@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from prepex._kernels.course import MARGIN, PULLS, READY, SPENT, Course, propose_rule
-from prepex._kernels.instance import Bools, Floats, Int, Ints, law
+from prepex._kernels.dispatch import pay
+from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import VALUE
 from prepex._kernels.observe import observe_rule
@@ -47,17 +48,6 @@ def check_moments(course: Course, stops: Stops) -> bool:
                 stops.wrong[g] = stops.wrong[g] or mask[k] != stops.right[k]
         past = past and stops.moment[g] <= t
     return past
-
-
-@part
-def pay(truth: Floats, roots: Floats, a: Int, reward: Floats) -> None:
-    """Noise becomes a reward of arm a, in place, from the last entry: a root is lower triangular."""
-    own = law(roots, a)
-    for p in range(truth.shape[1] - 1, -1, -1):
-        value = truth[a, p]
-        for q in range(p + 1):
-            value += roots[own, p, q] * reward[q]
-        reward[p] = value
 
 
 @part
@@ -108,7 +98,7 @@ def play(
             a = arms[b]
             reward = noise[used]
             if a >= 0:
-                pay(truth, roots, a, reward)
+                pay(course.near, truth, roots, a, reward)
                 pending[a] -= 1
                 used += 1
             observe(course, a, reward, shift)

@@ -10,6 +10,7 @@ import typer
 
 from prepex import __version__
 from prepex.cli import study
+from prepex.cli.family import FAMILY_HELP
 from prepex.cli.shared import Format, FormatOption, errors
 from prepex.cli.source import CONE_HELP
 
@@ -24,6 +25,10 @@ app.add_typer(study.app, name="study")
 Source = Annotated[str, typer.Argument(help="An instance (see `prepex instances`) or a CSV file of means.")]
 ConeOption = Annotated[str | None, typer.Option("--cone", help=CONE_HELP)]
 Variance = Annotated[str | None, typer.Option(help="Noise variance of a CSV file's objectives: one, or one each.")]
+FamilyOption = Annotated[
+    list[str] | None,
+    typer.Option("--family", help="OBJECTIVE=FAMILY for a CSV file: " + FAMILY_HELP + "; may be repeated."),
+]
 Objective = Annotated[list[str] | None, typer.Option(help="A column of the CSV file to use (default: all numeric).")]
 Minimise = Annotated[list[str] | None, typer.Option(help="An objective of the CSV file that is a cost.")]
 
@@ -48,6 +53,7 @@ def bound(
     delta: Annotated[list[float] | None, typer.Option(help="A risk; may be repeated. Default 0.1 0.05 0.01.")] = None,
     tol: Annotated[float, typer.Option(help="Relative gap at which to stop.")] = 1e-6,
     variance: Variance = None,
+    family: FamilyOption = None,
     objective: Objective = None,
     minimise: Minimise = None,
     format: FormatOption = Format.table,
@@ -55,15 +61,19 @@ def bound(
     """The characteristic time T*, the optimal allocation, and the floor of every correct algorithm."""
     from prepex.bound import binary_kl, characteristic_time
     from prepex.cli import show
-    from prepex.cli.source import needs_variance, read_problem
+    from prepex.cli.source import read_problem
 
     with errors():
         deltas = delta or [0.1, 0.05, 0.01]
         for entry in deltas:
             binary_kl(entry)
-        needs_variance(source, variance)
         problem = read_problem(
-            source, cone=cone, variance=variance, objectives=objective or (), minimise=minimise or ()
+            source,
+            cone=cone,
+            variance=variance,
+            families=family or (),
+            objectives=objective or (),
+            minimise=minimise or (),
         )
         with _working("computing the characteristic time", quiet=format is Format.json):
             found = characteristic_time(problem, tol)
@@ -87,7 +97,7 @@ def pareto(
     from prepex.cli.source import parse_cone, read_problem
 
     with errors():
-        problem = read_problem(source, objectives=objective or (), minimise=minimise or ())
+        problem = read_problem(source, objectives=objective or (), minimise=minimise or (), order_only=True)
         cones = [parse_cone(text, problem.labels.objectives) for text in cone or ["orthant"]]
         if plot is not None:
             from prepex.plot import fronts
@@ -121,6 +131,7 @@ def run(
     ] = "complete",
     cone: ConeOption = None,
     variance: Variance = None,
+    family: FamilyOption = None,
     objective: Objective = None,
     minimise: Minimise = None,
     save: Annotated[Path | None, typer.Option(help="Write all runs to this csv, json or parquet file.")] = None,
@@ -129,13 +140,17 @@ def run(
 ) -> None:
     """Simulate sampling rules and thresholds: stopping times, error rates, and the floor."""
     from prepex.cli import show
-    from prepex.cli.source import check_outputs, make_rules, needs_variance, read_problem
+    from prepex.cli.source import check_outputs, make_rules, read_problem
     from prepex.simulation import simulate
 
     with errors():
-        needs_variance(source, variance)
         problem = read_problem(
-            source, cone=cone, variance=variance, objectives=objective or (), minimise=minimise or ()
+            source,
+            cone=cone,
+            variance=variance,
+            families=family or (),
+            objectives=objective or (),
+            minimise=minimise or (),
         )
         check_outputs(save, plot)
         rules = make_rules(rule or ["information", "frappe", "uniform"], alternatives)

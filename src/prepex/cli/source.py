@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from prepex.cli.family import choose_family
 from prepex.cone import Cone, Worth, one
-from prepex.family import Gaussian
 from prepex.instances import INSTANCES, load, read_table
 from prepex.problem import Problem
 from prepex.sampling import RULES, Rule
@@ -48,15 +48,23 @@ def read_problem(
     *,
     cone: str | None = None,
     variance: str | None = None,
+    families: Sequence[str] = (),
     objectives: Sequence[str] = (),
     minimise: Sequence[str] = (),
+    order_only: bool = False,
 ) -> Problem:
-    """An instance by name, or the means in a CSV file with the given noise (pareto sets need none)."""
+    """An instance by name, or the means in a CSV file with the given families. `order_only`: for a Pareto set of
+    means, which needs none. A bound on a user's file is meaningless without the noise: no silent guess."""
     if _is_file(source):
         table = read_table(source, objectives=tuple(objectives) or None)
         order = parse_cone(cone, table.objectives) if cone else Cone.orthant(len(table.objectives))
-        numbers = parse_numbers("variance", variance) if variance else (1.0,)
-        family = Gaussian(variance=numbers[0] if len(numbers) == 1 else numbers)
+        numbers = parse_numbers("variance", variance) if variance else None
+        family = choose_family(table.objectives, table.families, families, (1.0,) if order_only else numbers)
+        if family is None:
+            raise ValueError(
+                "variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2; "
+                "or a family: --family cured=bernoulli"
+            )
         return Problem(
             table.means,
             family=family,
@@ -65,8 +73,10 @@ def read_problem(
             objectives=table.objectives,
             minimise=minimise,
         )
-    if variance or objectives or minimise:
-        raise ValueError(f"variance, objective and minimise are for a CSV file of your own, got instance {source!r}")
+    if variance or objectives or minimise or families:
+        raise ValueError(
+            f"variance, family, objective and minimise are for a CSV file of your own, got instance {source!r}"
+        )
     problem = load(source)
     return problem.with_cone(parse_cone(cone, problem.labels.objectives)) if cone else problem
 
@@ -91,14 +101,6 @@ def check_outputs(save: Path | None, plot: Path | None) -> None:
     for path in (save, plot):
         if path is not None and not path.parent.is_dir():
             raise ValueError(f"path must be in a folder that exists, got {str(path)!r}")
-
-
-def needs_variance(source: str, variance: str | None) -> None:
-    """A bound on a user's file is meaningless without the noise: no silent guess."""
-    if _is_file(source) and variance is None:
-        raise ValueError(
-            "variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2"
-        )
 
 
 def _is_file(source: str) -> bool:

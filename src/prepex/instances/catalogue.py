@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prepex.cone import Cone
-from prepex.instances.problems import correlated, covboost, snw
+from prepex.instances.problems import bernoulli, correlated, covboost, dose_finding, snw
 from prepex.problem import Problem
 
 
@@ -41,6 +41,10 @@ INSTANCES: dict[str, Entry] = {
     ),
     "correlated": Entry(
         "correlated[:RHO]", "5 arms, 2 objectives with correlation RHO (0)", "Kone et al., 2024", _correlated
+    ),
+    "bernoulli": Entry("bernoulli", "5 arms, 2 Bernoulli objectives", "Kone et al., 2024", _fixed(bernoulli)),
+    "dose_finding": Entry(
+        "dose_finding", "5 doses: cured (max) and toxic (min), Bernoulli", "invented for prepex", _fixed(dose_finding)
     ),
     "snw": Entry("snw", "206 sorting networks, area against throughput", "Zuluaga et al., DAC 2012", _fixed(snw)),
 }

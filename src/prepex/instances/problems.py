@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from prepex import _checks
 from prepex.cone import Cone
-from prepex.family import Gaussian
+from prepex.family import Bernoulli, Gaussian
 from prepex.instances.table import Table, parse_table
 from prepex.problem import Problem
 
@@ -70,6 +70,36 @@ def snw(cone: Cone | None = None, *, noise: ArrayLike | None = None) -> Problem:
         arms=tuple(f"design {k}" for k in range(len(table.arms))),
         objectives=table.objectives,
         minimise=("area",),
+    )
+
+
+def bernoulli(cone: Cone | None = None) -> Problem:
+    """The 5-arm, 2-objective Bernoulli instance of Kone et al. (PSIPS).
+
+    >>> bernoulli().pareto_set
+    (2, 4)
+    """
+    table = _packaged("bernoulli.csv")
+    return Problem(
+        table.means, family=Bernoulli(), cone=cone or Cone.orthant(2), arms=table.arms, objectives=table.objectives
+    )
+
+
+def dose_finding(cone: Cone | None = None) -> Problem:
+    """An invented phase I/II trial: five doses, each patient cured or not, and with a toxic reaction or not.
+
+    More of the drug cures more up to a plateau and harms ever more: the doses beyond the plateau are dominated.
+
+    >>> dose_finding().pareto_names
+    ('10 mg', '20 mg', '40 mg')
+    """
+    return Problem(
+        [[0.20, 0.05], [0.40, 0.10], [0.60, 0.25], [0.55, 0.45], [0.50, 0.60]],
+        family=Bernoulli(),
+        cone=cone or Cone.orthant(2),
+        arms=("10 mg", "20 mg", "40 mg", "60 mg", "80 mg"),
+        objectives=("cured", "toxic"),
+        minimise=("toxic",),
     )
 
 

@@ -1,6 +1,7 @@
 """Tables of means in CSV files: the package's own data, and a user's."""
 
 import csv
+import re
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -10,14 +11,20 @@ import numpy as np
 from prepex import _checks
 from prepex._checks import Floats
 
+_FAMILY = re.compile(r"(.+):\s*((?:bernoulli|poisson|exponential|gaussian)\b.*)", re.IGNORECASE)
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Means of arms: the columns that are all numbers are objectives, the others together name the arm."""
+    """Means of arms: the columns that are all numbers are objectives, the others together name the arm.
+
+    families   what the header says after a colon, as in `cured:bernoulli`; empty where it says nothing
+    """
 
     arms: tuple[str, ...]
     objectives: tuple[str, ...]
     means: Floats
+    families: tuple[str, ...] = ()
 
 
 def read_table(path: str | Path, *, objectives: tuple[str, ...] | None = None) -> Table:
@@ -50,7 +57,9 @@ def parse_table(text: str, *, source: str, objectives: tuple[str, ...] | None = 
     header_text = lines[0][1]
     separator = max(",;\t", key=header_text.count)
     rows = list(csv.reader(StringIO("\n".join(line for _, line in lines)), delimiter=separator))
-    header = [name.strip() for name in rows[0]]
+    named = [_FAMILY.fullmatch(name.strip()) for name in rows[0]]
+    header = [found[1].strip() if found else name.strip() for name, found in zip(rows[0], named, strict=True)]
+    families = [found[2] if found else "" for found in named]
     body = [[cell.strip() for cell in row] for row in rows[1:]]
     for (number, _), row in zip(lines[1:], body, strict=False):
         if len(row) != len(header):
@@ -76,6 +85,7 @@ def parse_table(text: str, *, source: str, objectives: tuple[str, ...] | None = 
         _checks.names(f"arms in {source}", arms, len(arms), "arm"),
         _checks.names(f"objectives in {source}", chosen, len(chosen), "objective"),
         _checks.real_array(f"means in {source}", means, ("n_arms", None), ("n_objectives", None)),
+        tuple(families[column] for column in columns),
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from prepex import __version__
 from prepex._kernels.course import Course
+from prepex._kernels.instance import Instance
 from prepex._kernels.ledger import VALUE
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, e_value
 from prepex.experiment import Experiment
@@ -39,7 +40,8 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
         elif experiment.testable:
             tests = _tests(course, labels.arms)
             for k, arm in enumerate(arms):
-                fresh = {"n": int(course.fresh.N[k]), "scores": course.fresh.S[k].tolist()}
+                late = _fresh(course)
+                fresh = {"n": int(late.N[k]), "scores": late.S[k].tolist()}
                 names = (("in_front", IN_FRONT), ("out_of_front", OUT_OF_FRONT), ("as_rival", AS_RIVAL))
                 arm["after_pilot"] = fresh
                 arm["price"] = {name: _finite(float(course.price[row, k])) for name, row in names}
@@ -73,7 +75,7 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
 
 def _tests(course: Course, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Every arm's test, by definition: min_j max_f for an arm of the answer, max_j min_f for another."""
-    fresh, grid, price, mask = course.fresh, course.grid, course.price, course.near.inst.mask
+    fresh, grid, price, mask = _fresh(course), course.grid, course.price, course.near.inst.mask
     K, m = fresh.S.shape
     low, high = -np.inf, np.inf
 
@@ -95,6 +97,12 @@ def _tests(course: Course, names: tuple[str, ...]) -> list[dict[str, Any]]:
             toll = float(price[OUT_OF_FRONT, i] + price[AS_RIVAL, j])
             tests.append({"better": names[j], "worse": names[i], "facet": f, "e": value, "value": value - toll})
     return tests
+
+
+def _fresh(course: Course) -> Instance:
+    """A study is Gaussian with known variances."""
+    assert isinstance(course.fresh, Instance)
+    return course.fresh
 
 
 def _finite(value: float) -> float | None:

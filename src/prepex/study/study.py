@@ -98,6 +98,8 @@ class Study:
             max_pulls=max_pulls,
             max_pending=max_pending,
         )
+        if experiment.setting.laws is not None:
+            raise ValueError(f"family of a study must be Gaussian with known variances, got {family!r}")
         data = Config.make(name, experiment, lease).to_document()
         place = Storage(storage, create=True)
         with place.writing() as connection:

@@ -1,0 +1,110 @@
+"""An instance whose objectives have laws of their own, in the user's units: signs are in the facets.
+
+Legend (see also _kernels/instance.py)
+    law       the law of an objective                                        (L,)
+    scale     its parameter: the variance of a Gaussian, estimated or not; of an arm with fewer than three outcomes,
+              minus their sum of squares around the mean                     (K, L)
+    W         facets, the columns of minimised objectives negated            (m, L)
+    N, M, S   weights, means, facet scores M W'                              (K,), (K, L), (K, m)
+    V         variance of an estimated facet score, for estimates only       (K, m)
+    cap       what any point of arm k outside the convex region costs        (K,)
+    axis      the objective of a facet that looks at one only, else -1       (m,)
+    plain     every facet looks at one objective, and none is STUDENT: closed forms by pooling
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from prepex._kernels.instance import Bools, Floats, Int, Ints, find_front
+from prepex._kernels.jit import kernel
+from prepex._kernels.laws.law import STUDENT, border, variance
+
+
+class LawInstance(NamedTuple):
+    """All that the closest alternative depends on."""
+
+    law: Ints
+    scale: Floats
+    W: Floats
+    N: Floats
+    M: Floats
+    S: Floats
+    V: Floats
+    cap: Floats
+    mask: Bools
+    front: Ints
+    size: Ints
+    axis: Ints
+    plain: bool
+
+
+def make_instance(law: Ints, scale: Floats, facets: Floats, means: Floats, weights: Floats) -> LawInstance:
+    """Fresh arrays; the caller's are not kept. `scale` (K, L)."""
+    K, m = len(means), len(facets)
+    single = (facets != 0.0).sum(axis=1) == 1
+    inst = LawInstance(
+        law=np.array(law, dtype=np.int64),
+        scale=np.array(scale, dtype=np.float64, order="C"),
+        W=np.array(facets, dtype=np.float64, order="C"),
+        N=np.array(weights, dtype=np.float64),
+        M=np.array(means, dtype=np.float64, order="C"),
+        S=np.array(means @ facets.T, dtype=np.float64, order="C"),
+        V=np.zeros((K, m)),
+        cap=np.zeros(K),
+        mask=np.zeros(K, dtype=np.bool_),
+        front=np.zeros(K, dtype=np.int64),
+        size=np.zeros(1, dtype=np.int64),
+        axis=np.where(single, np.argmax(facets != 0.0, axis=1), -1).astype(np.int64),
+        plain=bool(single.all() and not np.any(law == STUDENT)),
+    )
+    for k in range(K):
+        weigh(inst, np.int64(k))
+    inst.size[0] = find_front(inst.S, inst.mask, inst.front)
+    return inst
+
+
+@kernel
+def weigh(inst: LawInstance, k: Int) -> None:
+    """V and cap of arm k at its weight and mean."""
+    law, scale, W, n = inst.law, inst.scale[k], inst.W, inst.N[k]
+    L = law.size
+    least = np.inf
+    for f in range(W.shape[0]):
+        inst.V[k, f] = 0.0
+    for q in range(L):
+        own = variance(law[q], inst.M[k, q], scale[q], n)
+        own = own if own > 0.0 else np.inf
+        least = min(least, border(law[q], scale[q]))
+        for f in range(W.shape[0]):
+            if W[f, q] != 0.0:
+                inst.V[k, f] += W[f, q] * W[f, q] * own / n
+    inst.cap[k] = np.inf if inst.plain else n * least
+
+
+@kernel
+def score(inst: LawInstance, k: Int) -> None:
+    """Facet scores of arm k at its mean."""
+    W, M = inst.W, inst.M
+    for f in range(W.shape[0]):
+        s = 0.0
+        for q in range(W.shape[1]):
+            s += W[f, q] * M[k, q]
+        inst.S[k, f] = s
+
+
+@kernel
+def squares(inst: LawInstance, k: Int, q: Int) -> float:
+    """Sum of squares around the mean of a STUDENT objective, from `scale`."""
+    return inst.scale[k, q] * inst.N[k] if inst.N[k] > 2.0 else -inst.scale[k, q]
+
+
+@kernel
+def put_mean(inst: LawInstance, k: Int, mean: Floats, shift: Floats, count: float) -> None:
+    """One more outcome of arm k has moved its mean by `shift` to `mean`; `count` with it. N and V are as before."""
+    for q in range(mean.size):
+        inst.M[k, q] = mean[q]
+        if inst.law[q] == STUDENT:
+            total = squares(inst, k, q) + (count - 1.0) * count * shift[q] * shift[q]
+            inst.scale[k, q] = total / count if count > 2.0 else -total
+    score(inst, k)

@@ -1,0 +1,125 @@
+"""Laws of a single objective: d(mu, x), its tilted minimum, and its curvature.
+
+    law           d(mu, x)                                     argmin_x d(mu, x) + s x
+    GAUSSIAN      (mu - x)^2 / (2 scale)                       mu - scale s
+    BERNOULLI     mu log(mu/x) + (1-mu) log((1-mu)/(1-x))      root in [0, 1] of s x^2 - (1 + s) x + mu
+    POISSON       mu log(mu/x) + x - mu                        mu / (1 + s)
+    EXPONENTIAL   mu/x - 1 - log(mu/x)                         root of s x^2 + x - mu,  kept at x <= 2 mu
+    STUDENT       1/2 log(1 + (mu - x)^2 / scale)              root u = x - mu of s u^2 + u + s scale,  |u|^2 <= scale
+
+STUDENT is the Gaussian of unknown variance, `scale` its estimate. The last two are convex in x only where they are
+kept; every point beyond costs more than BORDER (`instance.py` makes it a bound).
+"""
+
+import math
+
+import numpy as np
+
+from prepex._kernels.instance import Int
+from prepex._kernels.jit import kernel
+
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = 0, 1, 2, 3, 4
+# d(mu, x) where convexity ends.
+BORDER_EXPONENTIAL = math.log(2.0) - 0.5
+BORDER_STUDENT = 0.5 * math.log(2.0)
+# Stands for a Poisson mean of 0 in a tilt (the dual has no maximum there, only a supremum); for a slope of 0.
+NEVER = 1e-9
+STUCK = 1e-6
+# Nearer than this to the border of convexity the tilted minimum is kept there.
+KEPT = 1e-9
+
+
+@kernel
+def divergence(law: Int, mu: float, x: float, scale: float) -> float:
+    """d(mu, x). `log1p` keeps the digits when the two are close."""
+    u = x - mu
+    if law == GAUSSIAN:
+        return 0.5 * u * u / scale
+    if law == STUDENT:
+        return 0.5 * np.log1p(u * u / scale)
+    if u == 0.0:
+        return 0.0
+    if law == BERNOULLI:
+        cost = 0.0
+        if mu > 0.0:
+            cost -= mu * np.log1p(u / mu)
+        if mu < 1.0:
+            cost -= (1.0 - mu) * np.log1p(-u / (1.0 - mu))
+        return max(cost, 0.0)
+    if law == POISSON:
+        return max(u - mu * np.log1p(u / mu), 0.0) if mu > 0.0 else u
+    return max(np.log1p(u / mu) - u / x, 0.0)
+
+
+@kernel
+def tilted(law: Int, mu: float, s: float, scale: float) -> float:
+    """argmin_x d(mu, x) + s x; infinite where there is none (a Poisson mean pushed too hard)."""
+    if law == GAUSSIAN:
+        return mu - scale * s
+    if law == BERNOULLI:
+        b = 1.0 + s
+        root = np.sqrt(max(b * b - 4.0 * s * mu, 0.0))
+        if b > 0.0:
+            return min(2.0 * mu / (b + root), 1.0)
+        return min(max((b - root) / (2.0 * s), 0.0), 1.0)
+    if law == POISSON:
+        return max(mu, NEVER) / (1.0 + s) if s > -1.0 else np.inf
+    if law == EXPONENTIAL:
+        return 2.0 * mu / (1.0 + np.sqrt(max(1.0 + 4.0 * s * mu, 0.0)))
+    inside = 1.0 - 4.0 * s * s * scale
+    if inside <= 0.0:
+        return mu - np.sqrt(scale) if s > 0.0 else mu + np.sqrt(scale)
+    return mu - 2.0 * s * scale / (1.0 + np.sqrt(inside))
+
+
+@kernel
+def softness(law: Int, mu: float, x: float, scale: float) -> float:
+    """1 / d''(x): how fast the tilted minimum moves; next to 0 where it is kept."""
+    if law == GAUSSIAN:
+        return scale
+    if law == BERNOULLI:
+        # A mean of 0 or 1 does not move until it is pushed hard; not quite 0, so that a step knows where to go.
+        if (mu == 0.0 and x == 0.0) or (mu == 1.0 and x == 1.0):
+            return STUCK
+        left = x * x / mu if mu > 0.0 else np.inf
+        right = (1.0 - x) * (1.0 - x) / (1.0 - mu) if mu < 1.0 else np.inf
+        return 1.0 / (1.0 / left + 1.0 / right) if left > 0.0 and right > 0.0 else STUCK
+    if law == POISSON:
+        return x * x / max(mu, NEVER)
+    if law == EXPONENTIAL:
+        room = 2.0 * mu - x
+        return x * x * x / room if room > KEPT * mu else STUCK * mu * mu
+    square = (x - mu) * (x - mu)
+    room = scale - square
+    return (scale + square) * (scale + square) / room if room > KEPT * scale else STUCK * scale
+
+
+@kernel
+def variance(law: Int, mu: float, scale: float, weight: float) -> float:
+    """Variance of one reward; at the border of the domain, what `weight` outcomes do not rule out."""
+    if law == BERNOULLI:
+        return max(mu * (1.0 - mu), 0.25 / (weight + 1.0))
+    if law == POISSON:
+        return max(mu, 0.25 / (weight + 1.0))
+    return mu * mu if law == EXPONENTIAL else scale
+
+
+@kernel
+def most_variance(law: Int, low: float, high: float, scale: float) -> float:
+    """The largest variance v at a mean in [low, high]. d(mu, x) = int (u - mu) / v(u) du >= (mu - x)^2 / (2 max v)."""
+    if law == BERNOULLI:
+        middle = min(max(0.5, low), high)
+        return middle * (1.0 - middle)
+    if law == POISSON:
+        return high
+    return high * high if law == EXPONENTIAL else scale
+
+
+@kernel
+def border(law: Int, scale: float) -> float:
+    """What any point outside the convex region costs at least, for one reward. 0: the variance is not known yet."""
+    if law == EXPONENTIAL:
+        return BORDER_EXPONENTIAL
+    if law == STUDENT:
+        return BORDER_STUDENT if 0.0 < scale < np.inf else 0.0
+    return np.inf

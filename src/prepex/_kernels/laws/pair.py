@@ -1,0 +1,101 @@
+"""One facet between two arms: what it costs to bring hub j level with arm a on facet f.
+
+    cost(a, j, f) = min N_a d(M_a, x_a) + N_j d(M_j, x_j)   s.t.  w_f . (x_j - x_a) >= 0.
+
+A facet that looks at one objective pools the two means. Else the dual is a concave function of one multiplier y:
+    D(y) = sum_k N_k psi_k + y w . (M_a - M_j),   psi_k = min_x d(M_k, x) + s_k . (x - M_k),
+    s_a = y w / N_a,   s_j = -y w / N_j,   D'(y) = w . (x_a - x_j).
+By weak duality D(y) is a lower bound for every y >= 0.
+"""
+
+import numpy as np
+
+from prepex._kernels.instance import Int
+from prepex._kernels.jit import kernel
+from prepex._kernels.laws.instance import LawInstance
+from prepex._kernels.laws.law import divergence, most_variance, softness, tilted
+
+# Newton steps, and the share of the gap that may stay open: the value is then exact to its square.
+STEPS, CLOSED = 60, 1e-9
+
+
+@kernel
+def pushed(inst: LawInstance, k: Int, f: Int, push: float) -> tuple[float, float, float]:
+    """Arm k with slopes push w_f: (sum d, w . (x - M), w . softness w)."""
+    law, scale, w, M = inst.law, inst.scale, inst.W[f], inst.M
+    cost, moved, soft = 0.0, 0.0, 0.0
+    for q in range(law.size):
+        if w[q] != 0.0:
+            x = tilted(law[q], M[k, q], push * w[q], scale[k, q])
+            if x == np.inf:
+                return np.inf, np.inf if push < 0.0 else -np.inf, np.inf
+            cost += divergence(law[q], M[k, q], x, scale[k, q])
+            moved += w[q] * (x - M[k, q])
+            soft += w[q] * w[q] * softness(law[q], M[k, q], x, scale[k, q])
+    return cost, moved, soft
+
+
+@kernel
+def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
+    """cost(a, j, f); 0 if j is level or ahead already."""
+    N, S = inst.N, inst.S
+    gap = S[a, f] - S[j, f]
+    if not gap > 0.0:
+        return 0.0
+    if inst.plain:
+        q = inst.axis[f]
+        above, below, scale = inst.M[a, q], inst.M[j, q], inst.scale
+        x = (N[a] * above + N[j] * below) / (N[a] + N[j])
+        # Pooling in floating point may fall outside by a rounding.
+        x = min(max(x, min(above, below)), max(above, below))
+        return N[a] * divergence(inst.law[q], above, x, scale[a, q]) + N[j] * divergence(
+            inst.law[q], below, x, scale[j, q]
+        )
+    cap = min(inst.cap[a], inst.cap[j])
+    if cap <= 0.0:
+        return 0.0
+    best = 0.0
+    left, right = 0.0, np.inf
+    y = gap / (inst.V[a, f] + inst.V[j, f])
+    for _ in range(STEPS):
+        cost_a, moved_a, soft_a = pushed(inst, a, f, y / N[a])
+        cost_j, moved_j, soft_j = pushed(inst, j, f, -y / N[j])
+        slope = gap + moved_a - moved_j
+        if slope > -np.inf:
+            best = max(best, N[a] * cost_a + N[j] * cost_j + y * slope)
+        if abs(slope) <= CLOSED * gap or best >= cap:
+            break
+        if slope > 0.0:
+            left = y
+        else:
+            right = y
+        step = slope / (soft_a / N[a] + soft_j / N[j])
+        y = y + step if slope > -np.inf else right
+        if not left < y < right:
+            y = 0.5 * (left + right) if right < np.inf else 2.0 * left
+        if y <= left or y >= right:
+            break
+    return min(best, cap)
+
+
+@kernel
+def facet_bound(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
+    """A lower bound of cost(a, j, f), cheap: a Gaussian with the largest variance, or D at a Gaussian's y."""
+    N, S = inst.N, inst.S
+    gap = S[a, f] - S[j, f]
+    if not gap > 0.0:
+        return 0.0
+    if inst.plain:
+        q = inst.axis[f]
+        above, below = inst.M[a, q], inst.M[j, q]
+        wide = most_variance(inst.law[q], min(above, below), max(above, below), max(inst.scale[a, q], inst.scale[j, q]))
+        return 0.5 * gap * gap * (1.0 - 1e-12) / (wide * (1.0 / N[a] + 1.0 / N[j]))
+    if min(inst.cap[a], inst.cap[j]) <= 0.0:
+        return 0.0
+    y = gap / (inst.V[a, f] + inst.V[j, f])
+    cost_a, moved_a, _ = pushed(inst, a, f, y / N[a])
+    cost_j, moved_j, _ = pushed(inst, j, f, -y / N[j])
+    slope = gap + moved_a - moved_j
+    if slope == -np.inf:
+        return 0.0
+    return max(min(N[a] * cost_a + N[j] * cost_j + y * slope, inst.cap[a], inst.cap[j]), 0.0)

@@ -1,0 +1,164 @@
+"""Slow, obvious definitions for families beyond the known Gaussian: scipy's minimisers, all facet choices.
+
+A law is (name, scale): "gaussian", "bernoulli", "poisson", "exponential" or "student" (unknown variance).
+"""
+
+from itertools import product
+
+import numpy as np
+from scipy.integrate import quad
+from scipy.optimize import minimize
+from scipy.special import xlogy
+from scipy.stats import beta as beta_law
+from scipy.stats import gamma, norm
+from scipy.stats import t as student_t
+
+import reference
+
+LOW = {"bernoulli": 1e-12, "poisson": 1e-12, "exponential": 1e-12}
+HIGH = {"bernoulli": 1 - 1e-12}
+
+
+def divergence(law, mu, x, scale):
+    """d(mu, x)."""
+    if law == "gaussian":
+        return (mu - x) ** 2 / (2 * scale)
+    if law == "student":
+        return 0.5 * np.log1p((mu - x) ** 2 / scale)
+    if law == "bernoulli":
+        return xlogy(mu, mu) - xlogy(mu, x) + xlogy(1 - mu, 1 - mu) - xlogy(1 - mu, 1 - x)
+    if law == "poisson":
+        return xlogy(mu, mu) - xlogy(mu, x) + x - mu
+    return mu / x - 1 - np.log(mu / x)
+
+
+def slope(law, mu, x, scale):
+    """d/dx d(mu, x)."""
+    if law == "gaussian":
+        return (x - mu) / scale
+    if law == "student":
+        return (x - mu) / (scale + (x - mu) ** 2)
+    if law == "bernoulli":
+        return (x - mu) / (x * (1 - x))
+    if law == "poisson":
+        return 1 - mu / x
+    return (x - mu) / x**2
+
+
+def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=False):
+    """(value, moved means, gradient) of a star: SLSQP on the means of its arms.
+
+    `scales` (K, L); `loose`: from several starts, for laws that are not convex.
+    """
+    arms = sorted({hub} | {a for a, _ in constraints})
+    n_objectives = means.shape[1]
+    start = means[arms].ravel()
+    low = np.array([LOW.get(law, -np.inf) for law in laws] * len(arms))
+    high = np.array([HIGH.get(law, np.inf) for law in laws] * len(arms))
+    rows = np.zeros((len(constraints), len(arms), n_objectives))
+    for c, (a, f) in enumerate(constraints):
+        rows[c, arms.index(hub)] += facets[f]
+        rows[c, arms.index(a)] -= facets[f]
+    rows = rows.reshape(len(constraints), -1)
+    if np.all(rows @ start >= 0):
+        return 0.0, means.copy(), np.zeros(len(means))
+    weights, scale = np.repeat(counts[arms], n_objectives), scales[arms].ravel()
+    names = laws * len(arms)
+
+    def cost(x):
+        return sum(w * divergence(*z) for w, z in zip(weights, zip(names, start, x, scale)))
+
+    def gradient(x):
+        return np.array([w * slope(*z) for w, z in zip(weights, zip(names, start, x, scale))])
+
+    best = None
+    # Level on every facet first: a feasible start inside the domain.
+    middle = np.tile(np.average(means[arms], axis=0, weights=counts[arms]), len(arms))
+    for share in (1.0,) if not loose else (1.0, 0.5, 0.1):
+        first = np.clip(share * middle + (1 - share) * start, low + 1e-6 * (low > -1), np.minimum(high, 1e9) - 1e-6)
+        answer = minimize(
+            lambda x: cost(x) / 10,
+            first,
+            jac=lambda x: gradient(x) / 10,
+            bounds=list(zip(low, high)),
+            constraints=[{"type": "ineq", "fun": lambda x: rows @ x, "jac": lambda x: rows}],
+            method="SLSQP",
+            options={"maxiter": 1000, "ftol": 1e-15},
+        )
+        if np.min(rows @ answer.x) > -1e-7 and (best is None or answer.fun < best.fun):
+            best = answer
+    x = best.x
+    moved = means.astype(float).copy()
+    moved[arms] = x.reshape(len(arms), n_objectives)
+    per_arm = np.zeros(len(means))
+    for k in arms:
+        per_arm[k] = sum(divergence(laws[q], means[k, q], moved[k, q], scales[k, q]) for q in range(n_objectives))
+    return float(counts @ per_arm), moved, per_arm
+
+
+def pieces(facets, laws, scales, means, counts, loose=False):
+    """Every convex piece of Alt(M), by enumeration over all facet choices: (kind, arm, hub, value, means, gradient)."""
+    pareto = reference.pareto_set(facets, means)
+    n_facets = len(facets)
+    found = []
+    for i, j in product(pareto, pareto):
+        if i != j:
+            constraints = [(i, f) for f in range(n_facets)]
+            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose)
+            found.append(reference.Piece("remove", i, j, *point))
+    for j in set(range(len(means))) - set(pareto):
+        for choice in product(range(n_facets), repeat=len(pareto)):
+            constraints = list(zip(pareto, choice, strict=True))
+            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose)
+            found.append(reference.Piece("add", j, j, *point))
+    return found
+
+
+def log_mixture(law, outcomes, prior, scale=None):
+    """Log of the likelihood of the outcomes, mixed over the prior that a pilot (n, mean, squares, spread) sets.
+
+    Without the factors that no parameter enters. By quadrature, or as the product of predictive densities.
+    """
+    n, m, squares, spread = prior
+    outcomes = np.asarray(outcomes, dtype=float)
+    if law == "student":
+        kappa, alpha, beta, centre = n / 2, 0.5 + (n - 1) / 4, (spread + squares / 2) / 2, m
+        total = 0.0
+        for x in outcomes:  # Student predictive, then the conjugate update
+            width = np.sqrt(beta * (kappa + 1) / (alpha * kappa))
+            total += student_t.logpdf(x, 2 * alpha, centre, width)
+            beta += kappa * (x - centre) ** 2 / (2 * (kappa + 1))
+            centre = (kappa * centre + x) / (kappa + 1)
+            kappa, alpha = kappa + 1, alpha + 0.5
+        return total
+    if law == "gaussian":
+        priors, low, high = norm(m, np.sqrt(scale / (n / 2))), m - 60, m + 60
+        log_likelihood = lambda p: norm.logpdf(outcomes, p, np.sqrt(scale)).sum()  # noqa: E731
+    elif law == "bernoulli":
+        priors, low, high = beta_law(0.5 + n * m / 2, 0.5 + n * (1 - m) / 2), 0.0, 1.0
+        log_likelihood = lambda p: xlogy(outcomes, p).sum() + xlogy(1 - outcomes, 1 - p).sum()  # noqa: E731
+    elif law == "poisson":
+        priors, low, high = gamma(0.5 + n * m / 2, scale=2 / n), 0.0, 50.0
+        log_likelihood = lambda p: xlogy(outcomes, p).sum() - p * len(outcomes)  # noqa: E731
+    else:
+        priors, low, high = gamma(0.5 + n / 2, scale=2 / (n * m)), 0.0, 50.0
+        log_likelihood = lambda p: len(outcomes) * np.log(p) - p * outcomes.sum()  # noqa: E731
+    grid = np.linspace(low, high, 20001)[1:-1]
+    top = max(log_likelihood(p) for p in grid[::50])
+    inside = lambda p: np.exp(log_likelihood(p) - top) * priors.pdf(p)  # noqa: E731
+    peak = grid[np.argmax([inside(p) for p in grid[::20]]) * 20]
+    return top + np.log(quad(inside, low, high, points=[peak], limit=500, epsabs=0, epsrel=1e-10)[0])
+
+
+def log_likelihood(law, outcomes, mean, scale):
+    """The log-likelihood at a mean, without the same factors; `student`: at the best variance."""
+    x, n = np.asarray(outcomes, dtype=float), len(outcomes)
+    if law == "gaussian":
+        return norm.logpdf(x, mean, np.sqrt(scale)).sum()
+    if law == "student":
+        return -n / 2 * (np.log(2 * np.pi * np.mean((x - mean) ** 2)) + 1)
+    if law == "bernoulli":
+        return xlogy(x.sum(), mean) + xlogy(n - x.sum(), 1 - mean)
+    if law == "poisson":
+        return xlogy(x.sum(), mean) - n * mean
+    return -n * np.log(mean) - x.sum() / mean
