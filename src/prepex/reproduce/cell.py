@@ -11,7 +11,7 @@ Row = dict[str, Any]
 class Cell:
     """Calls `work(*arguments)`, a function at the top of its module, so that another process can find it.
 
-    figure, name   where it is stored: cells/<figure>/<name>.json
+    figure, name   where it is stored: cells/<figure>/<name>.json; a chunk of runs says which runs it holds
     weight         about how many seconds it takes: for the order of work and the time left, nothing else
     timed          its clock is the result: run alone, in this process, with the compiled code warm
     """

@@ -46,7 +46,7 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
         for rho in settings.rhos:
             for first, count in chunks(settings.runs, seconds):
                 given = rho, algorithm.rule, settings.delta, first, count, seed, settings.max_pulls
-                name = f"{algorithm.key}-{rho:+.1f}-{first}"
+                name = f"{algorithm.key}-{rho:+.1f}-{first}+{count}"
                 found.append(Cell("correlation", name, correlated_runs, given, weight=0.1 + count * seconds))
     return found
 

@@ -50,7 +50,8 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
             parts += [(settings.deltas[:1], shorter, (deep + first, count)) for first, count in rest]
         for deltas, seconds, (first, count) in parts:
             given = problem, algorithm.rule, deltas, first, count, seed, settings.max_pulls
-            found.append(Cell("covboost", f"{algorithm.key}-{first}", stopping, given, weight=count * seconds))
+            name = f"{algorithm.key}-{first}+{count}"
+            found.append(Cell("covboost", name, stopping, given, weight=count * seconds))
     return found
 
 

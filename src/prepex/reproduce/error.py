@@ -42,7 +42,8 @@ def cells(settings: Settings, seed: int) -> list[Cell]:
         seconds = algorithm.seconds * settings.horizon / 30_000
         for first, count in chunks(settings.slow_runs if algorithm.slow else settings.runs, seconds):
             given = problem, algorithm.rule, settings.moments, settings.delta, first, count, seed
-            found.append(Cell("error", f"{algorithm.key}-{first}", wrong_at, given, weight=count * seconds))
+            name = f"{algorithm.key}-{first}+{count}"
+            found.append(Cell("error", name, wrong_at, given, weight=count * seconds))
     return found
 
 
