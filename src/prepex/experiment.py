@@ -70,6 +70,7 @@ class Experiment:
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
     max_pending        most pulls that may be out at once
 
+    >>> from prepex import Gaussian
     >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1, seed=1)
     >>> while not experiment.done:
     ...     arm = experiment.ask()
@@ -134,6 +135,7 @@ class Experiment:
     def ask(self, n: int | None = None, *, pending: Iterable[str | int] = ()) -> Any:
         """The option to try next, or a list of the next n. `pending` are pulls that are out and not told yet.
 
+        >>> from prepex import Gaussian
         >>> experiment = Experiment(3, 2, family=Gaussian(variance=1.0))
         >>> experiment.ask(), experiment.ask(2)
         ('arm 0', ['arm 0', 'arm 1'])
@@ -150,6 +152,7 @@ class Experiment:
     def choose(self, n: int, pending: ArrayLike) -> list[int]:
         """The next n options as indices, when `pending` (K,) pulls of each are out: `ask` without words and checks.
 
+        >>> from prepex import Gaussian
         >>> Experiment(3, 2, family=Gaussian(variance=1.0)).choose(2, [1, 0, 0])
         [1, 2]
         """
@@ -172,6 +175,7 @@ class Experiment:
     def tell(self, arm: str | int, reward: ArrayLike) -> None:
         """One outcome of an option. Any option may be told, asked for or not: the certificate allows it.
 
+        >>> from prepex import Gaussian
         >>> experiment = Experiment(3, ("gain", "cost"), family=Gaussian(variance=1.0), minimise=("cost",))
         >>> experiment.tell("arm 1", [0.3, 2.0])
         >>> experiment.n_pulls
@@ -182,6 +186,7 @@ class Experiment:
     def tell_many(self, outcomes: Iterable[tuple[str | int, ArrayLike]]) -> None:
         """Several outcomes, in this order; all or none are taken.
 
+        >>> from prepex import Gaussian
         >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
         >>> experiment.tell_many([("arm 0", [1.0]), ("arm 1", [0.0])])
         >>> experiment.means.tolist()
@@ -205,6 +210,7 @@ class Experiment:
 
         As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses.
 
+        >>> from prepex import Gaussian
         >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
         >>> experiment.tell_log([0, 1, 0], [[1.0], [0.0], [1.2]])
         >>> experiment.n_pulls
@@ -386,6 +392,7 @@ class Experiment:
     def why(self) -> str:
         """Why it has not stopped yet, or what it answered, in words.
 
+        >>> from prepex import Gaussian
         >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1)
         >>> experiment.tell_many([("a", [1.0]), ("b", [0.0])])
         >>> print(experiment.why())  # doctest: +ELLIPSIS
@@ -465,6 +472,7 @@ class Experiment:
     def to_json(self) -> str:
         """The whole experiment as text: what was fixed, and everything told.
 
+        >>> from prepex import Gaussian
         >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
         >>> experiment.tell("arm 1", [0.1])
         >>> Experiment.from_json(experiment.to_json()).n_pulls
@@ -478,6 +486,7 @@ class Experiment:
     def settings(self) -> dict[str, Any]:
         """What was fixed at the start, as a document.
 
+        >>> from prepex import Gaussian
         >>> Experiment(2, 1, family=Gaussian(variance=1.0)).settings()["delta"]
         0.05
         """
@@ -513,6 +522,7 @@ class Experiment:
     def from_settings(cls, given: Mapping[str, Any]) -> "Experiment":
         """A new experiment with the settings that `settings` wrote.
 
+        >>> from prepex import Gaussian
         >>> Experiment.from_settings(Experiment(2, 1, family=Gaussian(variance=1.0)).settings())
         Experiment(2 arms, 0 pulls, running)
         """
@@ -535,6 +545,7 @@ class Experiment:
     def snapshot(self) -> bytes:
         """The numbers of the state, exactly: small, and quick to restore however much was told.
 
+        >>> from prepex import Gaussian
         >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
         >>> experiment.tell_many([("arm 0", [1.0]), ("arm 1", [0.0])])
         >>> again = Experiment(2, 1, family=Gaussian(variance=1.0))
