@@ -11,7 +11,7 @@ demo: .venv/kernels
 	@echo "All runs: out/covboost.csv, out/covboost.png. The fronts of the sorting networks: out/snw.png, out/snw.json"
 
 test: .venv/kernels lint postgres
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The tests start a PostgreSQL server of their own.
 postgres:
