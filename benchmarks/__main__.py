@@ -1,10 +1,10 @@
-"""`python -m benchmarks [core] [rules] [guarantee]`: by default the timings, core and rules."""
+"""`python -m benchmarks [core] [rules] [guarantee] [families]`: by default the timings, core and rules."""
 
 import sys
 
-from benchmarks import core, guarantee, rules
+from benchmarks import core, families, guarantee, rules
 
-PARTS = {"core": core.main, "rules": rules.main, "guarantee": guarantee.main}
+PARTS = {"core": core.main, "rules": rules.main, "guarantee": guarantee.main, "families": families.main}
 
 for name in sys.argv[1:] or ["core", "rules"]:
     if name not in PARTS:
