@@ -12,6 +12,7 @@ from prepex import Cone, Gaussian, Problem, instances
 from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, Stops, play
 from prepex.run import Setting
 from prepex.sampling import AcceleratedPreTS, FraPPE, InformationDirected, TnS, Uniform
+from prepex.simulation import noise_of, pay_first
 from prepex.stopping import Certified, Heuristic
 
 console = Console(width=110)
@@ -25,12 +26,13 @@ class Run:
         self.problem, self.n_rounds = problem, n_rounds
         threshold = Certified() if certified else Heuristic()
         self.setting = Setting.make(problem.family, problem.cone, problem.labels, rule, threshold, seed)
-        self.roots = np.linalg.cholesky(self.setting.covariances)
-        rng = np.random.default_rng(seed)
-        K, L = problem.means.shape
-        root = np.broadcast_to(self.roots, (K, L, L))
-        self.first = problem.benefits + np.einsum("kpq,kq->kp", root, rng.standard_normal((K, L)))
-        self.noise = rng.standard_normal((n_rounds, L))
+        self.roots, draw = noise_of(self.setting, np.random.default_rng(seed))
+        K = len(problem.means)
+        self.truth = np.ascontiguousarray(problem.means * self.setting.signs)
+        self.first = draw(K)
+        for k in range(K):
+            pay_first(self.setting, self.truth, self.roots, k, self.first[k])
+        self.noise = draw(n_rounds)
         codes = [HEURISTIC, KAUFMANN_KOOLEN] + ([CERTIFIED] if certified else [])
         self.stops = Stops(
             code=np.array(codes, dtype=np.int64),
@@ -46,7 +48,7 @@ class Run:
         K, L = self.problem.means.shape
         course = self.setting.open(self.first, -np.log(0.1))
         arms, pending, shift = np.zeros(1, np.int64), np.zeros(K, np.int64), np.zeros(L)
-        play(course, self.problem.benefits, self.roots, self.noise.copy(), self.stops, arms, pending, shift)
+        play(course, self.truth, self.roots, self.noise.copy(), self.stops, arms, pending, shift)
         return course
 
 

@@ -165,7 +165,7 @@ def one_run(job: Job) -> Record:
     setting, truth = job.setting, job.truth
     K, L = truth.shape
     rng = np.random.default_rng(np.random.SeedSequence(job.seed))
-    roots, draw = _noise(setting, rng)
+    roots, draw = noise_of(setting, rng)
     first = draw(K)
     for k in range(K):
         pay_first(setting, truth, roots, k, first[k])
@@ -204,7 +204,7 @@ def one_run(job: Job) -> Record:
     )
 
 
-def _noise(setting: Setting, rng: np.random.Generator) -> tuple[Floats, Callable[[int], Floats]]:
+def noise_of(setting: Setting, rng: np.random.Generator) -> tuple[Floats, Callable[[int], Floats]]:
     """What turns noise into rewards, and noise: so many rows (n, L)."""
     K, L, _ = setting.shape
     if setting.laws is None:

@@ -22,16 +22,24 @@ GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = 0, 1, 2, 3, 4
 # d(mu, x) where convexity ends.
 BORDER_EXPONENTIAL = math.log(2.0) - 0.5
 BORDER_STUDENT = 0.5 * math.log(2.0)
+LOG_2 = math.log(2.0)
 # Stands for a Poisson mean of 0 in a tilt (the dual has no maximum there, only a supremum); for a slope of 0.
 NEVER = 1e-9
 STUCK = 1e-6
 # Nearer than this to the border of convexity the tilted minimum is kept there.
 KEPT = 1e-9
+NEAR = 0.03
+
+
+@kernel
+def log_ratio(u: float, mu: float) -> float:
+    """log((mu + u) / mu). `log1p` keeps the digits of a small u, and costs twice as much."""
+    return np.log1p(u / mu) if abs(u) < NEAR * mu else np.log((mu + u) / mu)
 
 
 @kernel
 def divergence(law: Int, mu: float, x: float, scale: float) -> float:
-    """d(mu, x). `log1p` keeps the digits when the two are close."""
+    """d(mu, x)."""
     u = x - mu
     if law == GAUSSIAN:
         return 0.5 * u * u / scale
@@ -42,13 +50,13 @@ def divergence(law: Int, mu: float, x: float, scale: float) -> float:
     if law == BERNOULLI:
         cost = 0.0
         if mu > 0.0:
-            cost -= mu * np.log1p(u / mu)
+            cost -= mu * log_ratio(u, mu)
         if mu < 1.0:
-            cost -= (1.0 - mu) * np.log1p(-u / (1.0 - mu))
+            cost -= (1.0 - mu) * log_ratio(-u, 1.0 - mu)
         return max(cost, 0.0)
     if law == POISSON:
-        return max(u - mu * np.log1p(u / mu), 0.0) if mu > 0.0 else u
-    return max(np.log1p(u / mu) - u / x, 0.0)
+        return max(u - mu * log_ratio(u, mu), 0.0) if mu > 0.0 else u
+    return max(log_ratio(u, mu) - u / x, 0.0)
 
 
 @kernel
@@ -111,8 +119,11 @@ def most_variance(law: Int, low: float, high: float, scale: float) -> float:
         middle = min(max(0.5, low), high)
         return middle * (1.0 - middle)
     if law == POISSON:
-        return high
-    return high * high if law == EXPONENTIAL else scale
+        return max(high, NEVER)
+    if law == EXPONENTIAL:
+        return high * high
+    # log(1 + z) >= z log 2 where it is convex, z <= 1.
+    return scale / LOG_2 if law == STUDENT else scale
 
 
 @kernel

@@ -85,12 +85,12 @@ def open_means(law: Ints, scale: Floats, facets: Floats, means: Floats, weights:
 
 
 @part
-def pair_cost(inst: LawInstance, i: Int, j: Int, exact: bool) -> float:
+def law_pair_bound(inst: LawInstance, i: Int, j: Int) -> float:
     """A lower bound of Remove(i, j): its dearest single facet. Zero iff j already dominates or equals i."""
     bound = 0.0
     for f in range(inst.S.shape[1]):
         if inst.S[i, f] > inst.S[j, f]:
-            bound = max(bound, facet_cost(inst, i, j, f) if exact else facet_bound(inst, i, j, f))
+            bound = max(bound, facet_bound(inst, i, j, f))
     return bound
 
 
@@ -118,7 +118,7 @@ def move_law(ledger: LawLedger, a: Int, mean: Floats, shift: Floats, weight: flo
         for k in range(key.size):
             if inst.mask[k]:
                 if k != a:
-                    key[k] = min(key[k], pair_cost(inst, np.int64(k), a, False))
+                    key[k] = min(key[k], law_pair_bound(inst, np.int64(k), a))
             else:
                 if ledger.witness[k] == a:
                     base[k] = escape_bound(inst, a, np.int64(k))
@@ -173,7 +173,7 @@ def cheapest_law_remove(ledger: LawLedger, i: Int, limit: float, paper: bool) ->
         j = rival if p < 0 else np.int64(p) if paper else inst.front[p]
         if j < 0 or j == i or (p >= 0 and j == rival) or inst.mask[j] == paper:
             continue
-        v = pair_cost(inst, i, j, False)
+        v = law_pair_bound(inst, i, j)
         if v < best:
             v = remove_law(inst, i, j, s.star, ledger.lab)
         if v < best:
@@ -186,18 +186,20 @@ def cheapest_law_remove(ledger: LawLedger, i: Int, limit: float, paper: bool) ->
 
 
 @part
-def find_witness(ledger: LawLedger, j: Int) -> None:
-    """The arm of P that is dearest to escape, by its bound; then what it exactly costs."""
+def find_witness(ledger: LawLedger, j: Int, limit: float) -> None:
+    """The arm of P that is dearest to escape, by its bound; if that is below the limit, what it exactly costs."""
     inst = ledger.inst
     most, arm = -1.0, np.int64(-1)
     for p in range(inst.size[0]):
         bound = escape_bound(inst, inst.front[p], j)
         if bound > most:
             most, arm = bound, inst.front[p]
-    exact = np.inf
-    for f in range(inst.S.shape[1]):
-        exact = min(exact, facet_cost(inst, arm, j, np.int64(f)))
-    ledger.base[j], ledger.witness[j] = max(exact, most) * (1.0 - 1e-12), arm
+    if most < limit:
+        exact = np.inf
+        for f in range(inst.S.shape[1]):
+            exact = min(exact, facet_cost(inst, arm, j, np.int64(f)))
+        most = max(exact, most)
+    ledger.base[j], ledger.witness[j] = most * (1.0 - 1e-12), arm
 
 
 @part
@@ -213,10 +215,10 @@ def solve_law_arm(ledger: LawLedger, k: Int, limit: float) -> None:
     elif paper:
         v = np.inf
     else:
-        if not ledger.base[k] >= limit:
-            find_witness(ledger, k)
+        if limit < np.inf and not ledger.base[k] >= limit:
+            find_witness(ledger, k, limit)
         v = ledger.base[k]
-        if v < limit:
+        if not v >= limit:
             v, n = search_law(inst, k, limit, s, ledger.none, ledger.none.real.shape[0], ledger.lab)
     ledger.key[k] = v * (1.0 - 1e-12)
     if n >= 0 and v < ledger.real[VALUE]:
@@ -299,7 +301,7 @@ def collect_law(ledger: LawLedger, slack: float, pieces: Pieces) -> Int:
                 break
             continue
         for j in range(key.size):
-            if j != k and inst.mask[j] != paper and pair_cost(inst, np.int64(k), np.int64(j), False) < limit:
+            if j != k and inst.mask[j] != paper and law_pair_bound(inst, np.int64(k), np.int64(j)) < limit:
                 v = remove_law(inst, np.int64(k), np.int64(j), s.star, ledger.lab)
                 if v < limit:
                     count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.S.shape[1], s.leaf))

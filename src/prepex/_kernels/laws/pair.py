@@ -13,7 +13,7 @@ import numpy as np
 from prepex._kernels.instance import Int
 from prepex._kernels.jit import kernel
 from prepex._kernels.laws.instance import LawInstance
-from prepex._kernels.laws.law import divergence, most_variance, softness, tilted
+from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, divergence, most_variance, softness, tilted
 
 # Newton steps, and the share of the gap that may stay open: the value is then exact to its square.
 STEPS, CLOSED = 60, 1e-9
@@ -79,8 +79,28 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
 
 
 @kernel
+def widest(inst: LawInstance, k: Int, f: Int, reach: float) -> float:
+    """The largest w . variance w of arm k's mean while its score rises by `reach` (falls, if negative)."""
+    law, w, M = inst.law, inst.W[f], inst.M[k]
+    total = 0.0
+    for q in range(law.size):
+        if w[q] != 0.0:
+            end = M[q] + reach / w[q]
+            low, high = min(M[q], end), max(M[q], end)
+            if law[q] == BERNOULLI:
+                low, high = max(low, 0.0), min(high, 1.0)
+            elif law[q] == EXPONENTIAL:
+                high = min(high, 2.0 * M[q])
+            total += w[q] * w[q] * most_variance(law[q], low, high, inst.scale[k, q])
+    return total
+
+
+@kernel
 def facet_bound(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
-    """A lower bound of cost(a, j, f), cheap: a Gaussian with the largest variance, or D at a Gaussian's y."""
+    """A lower bound of cost(a, j, f) without a logarithm: a Gaussian with the largest variance on the way.
+
+    At the closest point every objective of both arms has moved towards the other's side, so none by more than the gap.
+    """
     N, S = inst.N, inst.S
     gap = S[a, f] - S[j, f]
     if not gap > 0.0:
@@ -90,12 +110,8 @@ def facet_bound(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
         above, below = inst.M[a, q], inst.M[j, q]
         wide = most_variance(inst.law[q], min(above, below), max(above, below), max(inst.scale[a, q], inst.scale[j, q]))
         return 0.5 * gap * gap * (1.0 - 1e-12) / (wide * (1.0 / N[a] + 1.0 / N[j]))
-    if min(inst.cap[a], inst.cap[j]) <= 0.0:
+    cap = min(inst.cap[a], inst.cap[j])
+    if cap <= 0.0:
         return 0.0
-    y = gap / (inst.V[a, f] + inst.V[j, f])
-    cost_a, moved_a, _ = pushed(inst, a, f, y / N[a])
-    cost_j, moved_j, _ = pushed(inst, j, f, -y / N[j])
-    slope = gap + moved_a - moved_j
-    if slope == -np.inf:
-        return 0.0
-    return max(min(N[a] * cost_a + N[j] * cost_j + y * slope, inst.cap[a], inst.cap[j]), 0.0)
+    wide = widest(inst, a, f, -gap) / N[a] + widest(inst, j, f, gap) / N[j]
+    return min(0.5 * gap * gap * (1.0 - 1e-9) / wide, cap)

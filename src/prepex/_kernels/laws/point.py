@@ -42,7 +42,7 @@ from prepex._kernels.star import (
 
 OLD, LEFT, COLUMNS = 4, 5, 6
 # A step that promises less than this share of D is the last; the others are halved until D grows enough.
-PRECISION, STEPS, HALVINGS, GROWTH = 1e-14, 100, 60, 1e-4
+PRECISION, STEPS, HALVINGS, GROWTH = 1e-11, 100, 60, 1e-4
 # In place of a facet: the star is as dear as this arm's cap.
 CAPPED = -1
 
@@ -248,20 +248,21 @@ def newton(inst: LawInstance, hub: Int, star: Star, n: Int, cap: float, lab: Lab
 
 
 @kernel
+def settle_pools(inst: LawInstance, hub: Int, star: Star, n: Int, lab: Lab) -> None:
+    """The pools of a plain star: writes HUB and Y."""
+    S, link, real, vec = inst.S, star.link, star.real, lab.desk.vec
+    for f in range(S.shape[1]):
+        vec[HUB, f] = pooled(inst, hub, star, n, f, np.int64(-1))
+    for c in range(n):
+        a, f = link[c, ARM], link[c, FACET]
+        real[c, Y] = max(inst.N[a] * (S[a, f] - vec[HUB, f]), 0.0)
+
+
+@kernel
 def settle_law(inst: LawInstance, hub: Int, star: Star, n: Int, cap: float, lab: Lab) -> float:
-    """Closest point of a star with one constraint an arm, from the given Y; writes Y and HUB, returns its value."""
-    W, S, link, real, vec = inst.W, inst.S, star.link, star.real, lab.desk.vec
+    """Closest point of a star with one constraint an arm that is not plain, from the given Y; writes Y and HUB."""
+    W, vec = inst.W, lab.desk.vec
     m, L = W.shape
-    if inst.plain:
-        value = 0.0
-        for f in range(m):
-            x = pooled(inst, hub, star, n, f, np.int64(-1))
-            vec[HUB, f] = x
-            if x > S[hub, f]:
-                value += pool_cost(inst, hub, star, n, f, np.int64(-1))
-        for c in range(n):
-            real[c, Y] = max(inst.N[link[c, ARM]] * (S[link[c, ARM], link[c, FACET]] - vec[HUB, link[c, FACET]]), 0.0)
-        return value
     value = newton(inst, hub, star, n, cap, lab)
     own = lab.x.shape[0] - 1
     for f in range(m):

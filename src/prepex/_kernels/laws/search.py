@@ -25,7 +25,7 @@ from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.law import divergence, tilted
 from prepex._kernels.laws.pair import pushed
-from prepex._kernels.laws.point import CAPPED, Lab, pool_cost, settle_law
+from prepex._kernels.laws.point import CAPPED, Lab, pool_cost, settle_law, settle_pools
 from prepex._kernels.star import ARM, FACET, HUB, Y, keep_star
 
 
@@ -112,12 +112,17 @@ def restore(s: Search, d: Int) -> None:
 
 @part
 def take_law(inst: LawInstance, j: Int, a: Int, f: Int, s: Search, d: Int, cap: float, lab: Lab) -> float:
-    """The child of the node at level d: its star and the constraint (a, f). Returns its value."""
-    restore(s, d)
+    """The child of the node at level d: its star and the constraint (a, f). Returns its value, 0 if known already."""
     s.star.link[d, ARM] = a
     s.star.link[d, FACET] = f
-    s.star.real[d, Y] = 0.0
-    return settle_law(inst, j, s.star, d + 1, cap, lab)
+    value = 0.0
+    if inst.plain:
+        settle_pools(inst, j, s.star, d + 1, lab)
+    else:
+        restore(s, d)
+        s.star.real[d, Y] = 0.0
+        value = settle_law(inst, j, s.star, d + 1, cap, lab)
+    return value
 
 
 @kernel

@@ -1,0 +1,164 @@
+"""The certified tests of families: penalties against quadrature, margins against definitions, Ville's inequality."""
+
+import numpy as np
+import pytest
+import reference_laws as reference
+
+from benchmarks.families import certified_instances
+from benchmarks.guarantee import wrong_at
+from prepex import Bernoulli, Cone, Exponential, Gaussian, Poisson, Problem, Product, simulate
+from prepex._kernels.laws.fresh import add_law_fresh, begin_fresh, make_fresh
+from prepex._kernels.laws.instance import make_instance
+from prepex._kernels.laws.margin import e_law, margin_law
+from prepex._kernels.laws.pair import facet_cost
+from prepex._kernels.margin import equal_prices
+from prepex.runs import clopper_pearson
+from prepex.sampling import InformationDirected
+
+CODES = {"gaussian": 0, "bernoulli": 1, "poisson": 2, "exponential": 3, "student": 4}
+TRUTH = {"gaussian": 0.4, "bernoulli": 0.3, "poisson": 1.7, "exponential": 2.0, "student": 0.4}
+SCALE = 0.8
+
+
+def draw(rng, law, mean, size):
+    return {
+        "bernoulli": lambda: (rng.random(size) < mean).astype(float),
+        "poisson": lambda: rng.poisson(mean, size).astype(float),
+        "exponential": lambda: rng.exponential(mean, size),
+    }.get(law, lambda: rng.normal(mean, np.sqrt(SCALE), size))()
+
+
+def instance_of(law, pilots, facets=None):
+    """The pilot's outcomes of each arm, one objective."""
+    means = np.array([[np.mean(values)] for values in pilots])
+    scale = [[np.var(v) if len(v) > 2 else -np.var(v) * len(v)] for v in pilots]
+    scale = np.array(scale) if law == "student" else np.full_like(means, SCALE)
+    counts = np.array([float(len(values)) for values in pilots])
+    return make_instance(np.array([CODES[law]]), scale, np.eye(1) if facets is None else facets, means, counts)
+
+
+@pytest.mark.parametrize("law", CODES)
+def test_penalties_are_likelihood_over_mixture(law):
+    rng = np.random.default_rng(3)
+    pilots = [draw(rng, law, TRUTH[law], 6), draw(rng, law, TRUTH[law], 4)]
+    near = instance_of(law, pilots)
+    fresh = make_fresh(near)
+    begin_fresh(fresh, near)
+    free = sum(len(v) - 1 for v in pilots)
+    spread = sum(np.var(v) * len(v) for v in pilots) / free
+    outcomes = draw(rng, law, TRUTH[law], 25)
+    for n, x in enumerate(outcomes, 1):
+        add_law_fresh(fresh, 0, np.array([x]))
+        if n in (3, 10, 25):
+            seen = outcomes[:n]
+            prior = len(pilots[0]), np.mean(pilots[0]), np.var(pilots[0]) * len(pilots[0]), spread
+            mixed = reference.log_mixture(law, seen, prior, SCALE)
+            top = reference.log_likelihood(law, seen, np.mean(seen), SCALE)
+            assert fresh.penalty[0, 0] == pytest.approx(top - mixed, rel=1e-6, abs=1e-7)
+
+
+STREAMS, STEPS, RISK = 300, 120, 0.1
+
+
+def rejected(law, lead, fair=False):
+    """How often e(0 over 1) and the bare likelihood ratio reach log(1/a) when arm 0 truly leads by `lead` times.
+
+    Arms take turns if `fair`; else the one that seems to be ahead is pulled less, which inflates a lead.
+    """
+    rng = np.random.default_rng(4)
+    top_e, top_ratio = np.zeros(STREAMS), np.zeros(STREAMS)
+    truth = (lead * TRUTH[law], TRUTH[law])
+    for stream in range(STREAMS):
+        near = instance_of(law, [draw(rng, law, mean, 4) for mean in truth])
+        fresh = make_fresh(near)
+        begin_fresh(fresh, near)
+        for step in range(STEPS):
+            M = fresh.inst.M[:, 0]
+            doubtful = int(M[0] > TRUTH[law]) if rng.random() < 0.9 else int(rng.integers(2))
+            arm = step % 2 if fair or step < 6 else doubtful
+            add_law_fresh(fresh, arm, draw(rng, law, truth[arm], 1))
+            if step >= 6:
+                top_e[stream] = max(top_e[stream], e_law(fresh, 0, 1, 0, np.inf))
+                top_ratio[stream] = max(top_ratio[stream], facet_cost(fresh.inst, 0, 1, 0))
+    return [float(np.mean(top >= np.log(1 / RISK))) for top in (top_e, top_ratio)]
+
+
+@pytest.mark.parametrize("law", CODES)
+def test_ville(law):
+    """Two arms with the same mean: e reaches log(1/a) with probability at most a."""
+    allowed = RISK + 3 * np.sqrt(RISK * (1 - RISK) / STREAMS)
+    by_e, by_ratio = rejected(law, lead=1.0)
+    assert by_e <= allowed
+    # The penalties matter, and the same check notices a null that is false.
+    assert by_ratio > 2 * by_e
+    assert rejected(law, lead=2.5 if law in ("bernoulli", "poisson", "exponential") else 4.0, fair=True)[0] > allowed
+
+
+def test_margin_against_its_definition():
+    rng = np.random.default_rng(5)
+    for trial in range(30):
+        laws = ["bernoulli", "poisson", "gaussian"][: 2 + trial % 2]
+        K, L = int(rng.integers(2, 7)), len(laws)
+        codes = np.array([CODES[law] for law in laws])
+        cone = Cone.orthant(L) if trial % 3 else Cone.from_facets(np.eye(L) + 0.3)
+        truth = np.column_stack([rng.uniform(0.2, 0.8, K), rng.uniform(1, 4, K), rng.normal(size=K)])[:, :L]
+        rewards = [np.column_stack([draw(rng, law, truth[k, q], 40) for q, law in enumerate(laws)]) for k in range(K)]
+        means = np.array([rows[:5].mean(axis=0) for rows in rewards])
+        near = make_instance(codes, np.full((K, L), SCALE), cone.facets, means, np.full(K, 5.0))
+        fresh = make_fresh(near)
+        begin_fresh(fresh, near)
+        for k in range(K):
+            for row in rewards[k][5 : int(rng.integers(6, 40))]:
+                add_law_fresh(fresh, k, row)
+        m = cone.n_facets
+        price = equal_prices(K, m) + rng.uniform(-1, 1, (3, K))
+        binding = np.full(4, -1, dtype=np.int64)
+        value = margin_law(fresh, near, price, binding)
+        e = np.array([[[e_law(fresh, i, j, f, np.inf) for f in range(m)] for j in range(K)] for i in range(K)])
+        front = np.flatnonzero(near.mask)
+        tests = [
+            min(e[i, j].max() for j in range(K) if j != i) - price[0, i]
+            if near.mask[i]
+            else max(e[j, i].min() - price[2, j] for j in front) - price[1, i]
+            for i in range(K)
+        ]
+        assert value == pytest.approx(min(tests), abs=1e-9)
+        assert np.all(binding >= 0)
+
+
+SMALL = ("bernoulli", "mixed, cone", "unknown variance")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_certified_errors_stay_below_delta(name):
+    problem = certified_instances()[name]
+    runs = simulate(problem, sampling=InformationDirected(), threshold="certified", deltas=0.1, n_runs=30, seed=7)
+    (cell,) = runs.summary()
+    assert cell.n_censored == 0
+    assert clopper_pearson(round(cell.error_rate * 30), 30, 0.999)[0] <= 0.1
+
+
+def test_the_same_check_catches_a_stop_far_too_early():
+    wrong = [w for name in SMALL for w in wrong_at(certified_instances()[name], margin=-12.0, n_runs=30, seed=7)]
+    assert clopper_pearson(int(np.sum(wrong)), len(wrong), 0.999)[0] > 0.1
+
+
+def test_a_family_that_fits_stops_earlier_than_a_variance_of_one_quarter():
+    """Rare events: a Gaussian with the largest variance of a 0/1 outcome, 1/4, is safe but slow."""
+    means = [[0.03, 0.5], [0.12, 0.5], [0.02, 0.2]]
+    stops = [
+        simulate(Problem(means, family=family, cone=Cone.orthant(2)), sampling=InformationDirected(), n_runs=8, seed=1)
+        for family in (Bernoulli(), Gaussian(variance=0.25))
+    ]
+    assert stops[0].summary()[0].mean < stops[1].summary()[0].mean
+
+
+def test_every_simple_family_certifies():
+    for family, means in (
+        (Poisson(), [[3.0, 1.0], [1.0, 3.0], [0.8, 0.7]]),
+        (Exponential(), [[3.0, 1.0], [1.0, 3.0], [0.8, 0.7]]),
+        (Product([Exponential(), Bernoulli()]), [[3.0, 0.2], [1.0, 0.8], [0.8, 0.1]]),
+    ):
+        problem = Problem(means, family=family, cone=Cone.orthant(2))
+        runs = simulate(problem, sampling=InformationDirected(), threshold="certified", n_runs=5, seed=2)
+        assert all(row["stopped"] and row["correct"] for row in runs.rows())

@@ -1,0 +1,199 @@
+"""Runs of families beyond the known Gaussian: the rules, live against compiled, bad rewards, documents."""
+
+import numpy as np
+import pytest
+
+from prepex import (
+    Bernoulli,
+    Cone,
+    Experiment,
+    Exponential,
+    Gaussian,
+    Poisson,
+    Problem,
+    Product,
+    characteristic_time,
+    simulate,
+)
+from prepex._kernels.laws.reward import pay_law, reward_of
+from prepex.family import draw_noise
+from prepex.instances import bernoulli
+from prepex.sampling import APE, PSIPS, AcceleratedPreTS, Auer, FraPPE, InformationDirected, TnS, Uniform
+from prepex.stopping import Certified
+
+MIXED = Problem(
+    [[0.8, 0.0, 2.0], [0.3, 1.5, 3.0], [0.4, -0.5, 4.0], [0.2, 0.5, 6.0]],
+    family=Product([Bernoulli(), Gaussian(variance=0.5), Poisson()]),
+    cone=Cone.orthant(3),
+    objectives=("cured", "gain", "visits"),
+    minimise=("visits",),
+)
+UNKNOWN = Problem(
+    [[1.0, 0.0], [0.0, 1.0], [-0.5, -0.5]], family=Gaussian(variance="unknown", noise=0.3), cone=Cone.orthant(2)
+)
+TIMES = Problem([[1.0, 3.0], [3.0, 1.0], [4.0, 6.0]], family=Exponential(), cone=Cone.angle(110), minimise=(0, 1))
+PROBLEMS = {
+    "bernoulli": bernoulli(),
+    "cone": bernoulli(Cone.angle(110)),
+    "mixed": MIXED,
+    "unknown": UNKNOWN,
+    "times": TIMES,
+}
+RULES = {
+    "frappe": FraPPE(),
+    "information": InformationDirected(),
+    "prets": AcceleratedPreTS(gap=0.1),
+    "tns": TnS(),
+    "uniform": Uniform(),
+}
+
+
+def reward_stream(problem, seed):
+    """Rewards from the noise that a simulation draws."""
+    laws = problem.family.laws(*problem.means.shape)
+    rng = np.random.default_rng(seed)
+    deviations = np.broadcast_to(laws.deviations, problem.means.shape)
+
+    def pay(arm):
+        row = draw_noise(laws, rng, 1)[0]
+        pay_law(laws.codes, problem.means[arm], np.ascontiguousarray(deviations[arm]), row)
+        return row
+
+    return pay
+
+
+@pytest.mark.parametrize("threshold", ["heuristic", "certified"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_compiled_run_is_the_live_run(name, threshold):
+    problem = PROBLEMS[name]
+    # A rule that does not follow the margin looks at it now and then only in the compiled run.
+    rules = [RULES["information"]] + ([RULES["frappe"]] if threshold == "heuristic" else [])
+    for rule in rules:
+        runs = simulate(problem, sampling=rule, threshold=threshold, deltas=0.2, n_runs=1, seed=4)
+        (row,) = runs.rows()
+        pay = reward_stream(problem, np.random.SeedSequence((4, 0, 0)))
+        labels = problem.labels
+        experiment = Experiment(
+            labels.arms,
+            labels.objectives,
+            family=problem.family,
+            cone=problem.cone,
+            minimise=labels.minimise,
+            sampling=rule,
+            threshold=threshold,
+            delta=0.2,
+        )
+        key = int(np.random.SeedSequence((4, 0, 1)).generate_state(1, np.uint64)[0])
+        object.__setattr__(experiment.setting, "key", key)
+        for arm in range(problem.n_arms):
+            experiment.tell(arm, pay(arm))
+        while not experiment.done and experiment.n_pulls < 20_000:
+            arm = experiment.ask()
+            assert arm == experiment.ask()
+            experiment.tell(arm, pay(labels.arms.index(arm)))
+        assert row["stopping_time"] == experiment.recommendation.n_pulls
+        assert experiment.recommendation.status == ("certified" if threshold == "certified" else "heuristic")
+        assert tuple(labels.arms[k] for k in row["recommended"]) == experiment.recommendation.arms
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_rule_finds_the_set(name):
+    runs = simulate(
+        PROBLEMS[name], sampling=list(RULES.values()), threshold=["heuristic", "certified"], n_runs=3, seed=5
+    )
+    assert all(row["stopped"] for row in runs.rows())
+    assert sum(not row["correct"] for row in runs.rows()) <= 1
+
+
+def test_results_do_not_depend_on_the_number_of_workers():
+    several = [simulate(MIXED, sampling=FraPPE(), n_runs=4, seed=6, n_jobs=jobs).rows() for jobs in (1, 2)]
+    assert [row["stopping_time"] for row in several[0]] == [row["stopping_time"] for row in several[1]]
+
+
+def test_rewards_have_the_distribution_they_should():
+    rng = np.random.default_rng(7)
+    for mean in (0.2, 3.7, 40.0, 900.0):
+        draws = np.array([reward_of(2, mean, 0.0, u) for u in rng.random(4000)])
+        assert draws.mean() == pytest.approx(mean, abs=5 * np.sqrt(mean / 4000))
+        assert draws.var() == pytest.approx(mean, rel=0.15)
+        assert np.all(draws == np.floor(draws)) and draws.min() >= 0
+    laws = MIXED.family.laws(4, 3)
+    rows = draw_noise(laws, np.random.default_rng(8), 6)
+    again = np.random.default_rng(8)
+    assert np.array_equal(rows, np.vstack([draw_noise(laws, again, 2) for _ in range(3)]))
+
+
+@pytest.mark.parametrize(
+    ("family", "reward", "message"),
+    [
+        (Bernoulli(), [0.5, 1.0], "reward of 'cured' must be 0 or 1 for Bernoulli, got 0.5"),
+        (Poisson(), [1.0, -1.0], "reward of 'toxic' must be 0, 1, 2, ... for Poisson, got -1"),
+        (Poisson(), [1.5, 1.0], "reward of 'cured' must be 0, 1, 2, ... for Poisson, got 1.5"),
+        (Exponential(), [1.0, -2.0], "reward of 'toxic' must be positive for Exponential, got -2"),
+    ],
+)
+def test_a_reward_outside_the_support_changes_nothing(family, reward, message):
+    experiment = Experiment(3, ("cured", "toxic"), family=family)
+    experiment.tell(0, [1.0, 1.0])
+    before = experiment.to_json()
+    with pytest.raises(ValueError, match=message):
+        experiment.tell_many([(1, [1.0, 1.0]), (2, reward)])
+    assert experiment.to_json() == before
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        Bernoulli(),
+        Product([Poisson(), Gaussian(variance=2.0)]),
+        Gaussian(variance="unknown"),
+        Product([Exponential(), Gaussian(variance="unknown", noise=1.0)]),
+    ],
+)
+def test_documents_resume(family):
+    experiment = Experiment(3, 2, family=family, cone=Cone.angle(100), seed=2)
+    rng = np.random.default_rng(9)
+    for _ in range(40):
+        experiment.tell(experiment.ask(), rng.integers(0, 2, 2) + (0.0 if family.laws(1, 2).codes[0] != 3 else 1.0))
+    again = Experiment.from_json(experiment.to_json())
+    assert repr(again.family) == repr(family) and again.ask() == experiment.ask()
+    assert again.reached == experiment.reached and again.why() == experiment.why()
+
+
+def test_all_successes_do_not_stop_early():
+    experiment = Experiment(3, 2, family=Bernoulli(), delta=0.1)
+    for _ in range(60):
+        experiment.tell(experiment.ask(), [1.0, 1.0])
+    assert not experiment.done and experiment.evidence.value == 0.0
+
+
+def test_unknown_variance_waits_for_degrees_of_freedom():
+    experiment = Experiment(2, 1, family=Gaussian(variance="unknown"), threshold="heuristic", delta=0.5)
+    for n in range(2):
+        for arm, value in ((0, 100.0), (1, 0.0)):
+            experiment.tell(arm, [value + 0.001 * n])
+    assert not experiment.done and experiment.evidence.value == 0.0
+    constant = Experiment(2, 1, family=Gaussian(variance="unknown"))
+    for _ in range(40):
+        constant.tell(constant.ask(), [1.0 if constant.ask() == "arm 0" else 0.0])
+    assert not constant.done
+
+
+def test_unknown_variance_costs_more_than_a_known_one():
+    known = characteristic_time(Problem(UNKNOWN.means, family=Gaussian(variance=0.3), cone=UNKNOWN.cone)).time
+    assert characteristic_time(UNKNOWN).time > known
+
+
+@pytest.mark.parametrize("rule", [PSIPS(), APE(), Auer()])
+def test_gaussian_baselines_refuse(rule):
+    with pytest.raises(ValueError, match="is for Gaussian rewards of known covariance, got Bernoulli"):
+        simulate(bernoulli(), sampling=rule, n_runs=1)
+
+
+def test_what_a_family_cannot_do_is_refused():
+    with pytest.raises(ValueError, match="pilot must be at least 1 round"):
+        Experiment(2, 1, family=Bernoulli(), threshold=Certified(pilot=0))
+    with pytest.raises(ValueError, match="noise must be given to simulate"):
+        simulate(Problem([[1.0], [0.0]], family=Gaussian(variance="unknown"), cone=Cone.orthant(1)), sampling=Uniform())
+    with pytest.raises(ValueError, match="one-parameter families"):
+        Experiment(2, 1, family=Gaussian(variance="unknown"), threshold="kaufmann_koolen")
