@@ -32,11 +32,17 @@ UNKNOWN = Problem(
     [[1.0, 0.0], [0.0, 1.0], [-0.5, -0.5]], family=Gaussian(variance="unknown", noise=0.3), cone=Cone.orthant(2)
 )
 TIMES = Problem([[1.0, 3.0], [3.0, 1.0], [4.0, 6.0]], family=Exponential(), cone=Cone.angle(110), minimise=(0, 1))
+SHARED = Problem(
+    [[1.0, 0.0, 0.6], [0.0, 1.0, 0.4], [-0.5, -0.5, 0.3]],
+    family=Product([Gaussian(variance="unknown", shared=True, noise=0.3)] * 2 + [Bernoulli()]),
+    cone=Cone.from_facets([[1.0, 0.4, 0.0], [0.4, 1.0, 0.0], [0.3, 0.0, 1.0]]),
+)
 PROBLEMS = {
     "bernoulli": bernoulli(),
     "cone": bernoulli(Cone.angle(110)),
     "mixed": MIXED,
     "unknown": UNKNOWN,
+    "shared": SHARED,
     "times": TIMES,
 }
 RULES = {
@@ -148,6 +154,7 @@ def test_a_reward_outside_the_support_changes_nothing(family, reward, message):
         Product([Poisson(), Gaussian(variance=2.0)]),
         Gaussian(variance="unknown"),
         Product([Exponential(), Gaussian(variance="unknown", noise=1.0)]),
+        Gaussian(variance="unknown", shared=True),
     ],
 )
 def test_documents_resume(family):
@@ -173,10 +180,28 @@ def test_unknown_variance_waits_for_degrees_of_freedom():
         for arm, value in ((0, 100.0), (1, 0.0)):
             experiment.tell(arm, [value + 0.001 * n])
     assert not experiment.done and experiment.evidence.value == 0.0
-    constant = Experiment(2, 1, family=Gaussian(variance="unknown"))
-    for _ in range(40):
-        constant.tell(constant.ask(), [1.0 if constant.ask() == "arm 0" else 0.0])
-    assert not constant.done
+    for shared in (False, True):
+        constant = Experiment(2, 1, family=Gaussian(variance="unknown", shared=shared))
+        for _ in range(40):
+            constant.tell(constant.ask(), [1.0 if constant.ask() == "arm 0" else 0.0])
+        assert not constant.done
+
+
+def test_a_shared_variance_waits_for_degrees_of_freedom_too():
+    experiment = Experiment(3, 1, family=Gaussian(variance="unknown", shared=True), threshold="heuristic", delta=0.5)
+    for arm, value in ((0, 100.0), (1, 0.0), (2, -3.0), (0, 100.1)):
+        experiment.tell(arm, [value])
+    assert not experiment.done and experiment.reached < 1e-9
+
+
+def test_a_shared_variance_costs_less_than_one_for_each_arm():
+    means = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.6], [-0.5, -0.5]]
+    stops = []
+    for shared in (False, True):
+        family = Gaussian(variance="unknown", noise=0.3, shared=shared)
+        problem = Problem(means, family=family, cone=Cone.orthant(2))
+        stops.append(simulate(problem, sampling=InformationDirected(), threshold="certified", n_runs=20, seed=3))
+    assert stops[1].summary()[0].mean < stops[0].summary()[0].mean
 
 
 def test_unknown_variance_costs_more_than_a_known_one():

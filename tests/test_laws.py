@@ -7,7 +7,7 @@ from law_cases import law_sweep, random_law_case
 
 from prepex import Bernoulli, Cone, Exponential, Gaussian, Poisson, Product, evidence
 from prepex._kernels.laws import law as kernels
-from prepex._kernels.laws.instance import make_instance
+from prepex._kernels.laws.instance import BLIND, make_instance
 from prepex._kernels.laws.ledger import move_law, open_law_ledger, open_means, refresh_law, share_means
 
 CODES = {"gaussian": 0, "bernoulli": 1, "poisson": 2, "exponential": 3, "student": 4}
@@ -127,15 +127,25 @@ def outcome(rng, law, mean, scale):
 
 
 @pytest.mark.parametrize("cone", ["orthant", "obtuse", "many"])
-@pytest.mark.parametrize("laws", [["bernoulli"] * 3, ["gaussian", "poisson", "exponential"], ["student"] * 3])
+@pytest.mark.parametrize(
+    "laws",
+    [
+        ["bernoulli"] * 3,
+        ["gaussian", "poisson", "exponential"],
+        ["student"] * 3,
+        ["shared"] * 3,
+        ["shared", "bernoulli", "student"],
+    ],
+)
 def test_random_walk_equals_a_fresh_start(cone, laws):
     rng = np.random.default_rng(len(cone) + len(laws[1]))
     case = random_law_case(rng, cone, laws, 7, most_pieces=10**6)
-    codes = np.array([CODES[law] for law in laws])
+    shared = np.array([law == "shared" for law in laws])
+    codes = np.array([CODES.get(law, 0) for law in laws])
     first = np.array([[outcome(rng, *z) for z in zip(laws, case.means[k], case.scales[k])] for k in range(7)])
     rewards = [[row] for row in first]
-    start = np.where(codes == 4, 0.0, case.scales)
-    near = open_law_ledger(make_instance(codes, start, case.facets, first, np.ones(7)))
+    start = np.where(codes == 4, 0.0, np.where(shared, BLIND, case.scales))
+    near = open_law_ledger(make_instance(codes, start, case.facets, first, np.ones(7), shared))
     far = share_means(near)
     refresh_law(near, 0.0)
     refresh_law(far, 0.0)
@@ -150,7 +160,9 @@ def test_random_walk_equals_a_fresh_start(cone, laws):
             continue
         means = np.array([np.mean(rows, axis=0) for rows in rewards])
         squares = np.array([np.var(rows, axis=0) if len(rows) > 2 else np.zeros(3) for rows in rewards])
-        scale = np.where(codes == 4, squares, case.scales)
+        free = sum(len(rows) - 1 for rows in rewards)
+        pooled = sum(np.var(rows, axis=0) * len(rows) for rows in rewards) / max(free, 1)
+        scale = np.where(codes == 4, squares, np.where(shared, pooled if free > 1 else BLIND, case.scales))
         for ledger in (near, far):
             value = refresh_law(ledger, 0.0)
             fresh = open_means(codes, scale, case.facets, means, ledger.inst.N, 256)

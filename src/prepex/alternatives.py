@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from prepex import _checks
 from prepex._checks import Floats
 from prepex.cone import Cone
-from prepex.family import STUDENT, Family, Gaussian
+from prepex.family import Family, Gaussian
 from prepex.labels import Labels
 from prepex.solvers import Alternative, GaussianSolver, LawSolver, Solver
 
@@ -87,7 +87,7 @@ def solver(means: Floats, weights: Floats, family: Family, cone: Cone, labels: L
     """Open a ledger. Inputs are checked already."""
     laws = family.laws(*means.shape)
     if laws is not None:
-        if STUDENT in laws.codes and laws.noise is None:
+        if laws.unknown and laws.noise is None:
             raise ValueError("noise must be given where outcomes are not: the variances, known or estimated")
         scale = np.broadcast_to(laws.scale if laws.noise is None else laws.noise, means.shape)
         return LawSolver(means, weights, laws.codes, scale, cone.facets * labels.signs, labels)

@@ -53,11 +53,11 @@ def of_family(family: Family) -> dict[str, Any]:
         return {"name": name, "families": [of_family(single) for single in family.families]}
     if not isinstance(family, Gaussian):
         return {"name": name}
-    given = ((key, getattr(family, key)) for key in ("variance", "covariance", "noise"))
+    given = ((key, getattr(family, key)) for key in ("variance", "covariance", "noise", "shared"))
     return {"name": name} | {
         key: value if isinstance(value, str) else np.asarray(value).tolist()
         for key, value in given
-        if value is not None
+        if value is not None and value is not False
     }
 
 

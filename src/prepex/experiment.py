@@ -17,11 +17,10 @@ from prepex import _checks, document
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
-from prepex._kernels.dispatch import find_margin
+from prepex._kernels.dispatch import find_margin, standing
 from prepex._kernels.laws.fresh import LawFresh
 from prepex._kernels.laws.ledger import LawLedger
 from prepex._kernels.laws.margin import settle_law_tests
-from prepex._kernels.ledger import VALUE
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, settle_tests
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, own_stops, propose_own
@@ -313,7 +312,7 @@ class Experiment:
         if self.setting.own:
             return float(own_stops(self._course, -np.log(self.delta)))
         if not self.setting.certified:
-            return float(self._course.near.real[VALUE])
+            return float(standing(self._course.near))
         course = self._course
         if not self.testable:
             return -np.inf
@@ -355,6 +354,12 @@ class Experiment:
             return found_by(LawSolver(inst.M.copy(), inst.N.copy(), inst.law, inst.scale, inst.W, self.labels))
         return found_by(solver(self.means, self.counts.astype(np.float64), self.family, self.setting.cone, self.labels))
 
+    def _before_discount(self, level: float) -> float:
+        """The evidence at which `reached` is `level`; they differ where a shared variance is estimated."""
+        n = self.n_pulls
+        laws = self.setting.laws
+        return level if laws is None or not laws.shared.any() else 0.5 * n * float(np.expm1(2.0 * level / n))
+
     def _require_course(self) -> Course:
         if self._course is None:
             missing = [name for name, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
@@ -376,9 +381,9 @@ class Experiment:
                     self._settle_tests(course)
                     decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
             elif not self.setting.own:
-                found = self.evidence
-                risky = {piece.arm for piece in found.pieces(max(self.needed - found.value, 0.0))}
-                decided = set(range(len(self.labels.arms))) - (risky if found.value < self.needed else set())
+                found, limit = self.evidence, self._before_discount(self.needed)
+                risky = {piece.arm for piece in found.pieces(max(limit - found.value, 0.0))}
+                decided = set(range(len(self.labels.arms))) - (risky if found.value < limit else set())
         names = self.labels.arms
         return Recommendation(
             status,

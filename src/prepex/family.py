@@ -3,6 +3,7 @@
     family             outcomes                     d(mu, x)
     Gaussian           real, noise known            (mu - x)' covariance^-1 (mu - x) / 2
     Gaussian(variance="unknown")  real              1/2 log(1 + (mu - x)^2 / variance), summed over objectives
+      the same, shared=True       real              as if it were known; a discount when it is compared with a threshold
     Bernoulli          0 or 1                       mu log(mu/x) + (1-mu) log((1-mu)/(1-x))
     Poisson            0, 1, 2, ...                 mu log(mu/x) + x - mu
     Exponential        positive, e.g. a time        mu/x - 1 - log(mu/x)
@@ -31,12 +32,22 @@ class Laws:
     """A law for each objective: codes (L,), variances of the Gaussian ones (L,), and what the user calls them.
 
     `noise` (K, L): true or estimated variances of Gaussian objectives of unknown variance, None if not given.
+    `shared` (L,): is the unknown variance of a Gaussian objective the same for all arms?
     """
 
     codes: Any
     scale: Floats
     names: tuple[str, ...]
     noise: Floats | None = None
+    shared: Any = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shared", np.broadcast_to(np.asarray(self.shared, dtype=np.bool_), len(self.codes)))
+
+    @property
+    def unknown(self) -> bool:
+        """Is a variance estimated?"""
+        return STUDENT in self.codes or bool(self.shared.any())
 
     @property
     def deviations(self) -> Floats:
@@ -102,7 +113,8 @@ class Gaussian(Family):
     - `variance`: a scalar, or one per objective (independent objectives)
     - `covariance`: (L, L) shared by the arms, or (K, L, L) with one per arm
     - `variance="unknown"`: independent objectives, a variance for each objective of each arm, estimated from its
-      outcomes; a simulation is told the true ones by `noise`: a scalar, (L,) or (K, L)
+      outcomes, or with `shared=True` a variance for each objective, the same for all arms, estimated from all outcomes;
+      a simulation is told the true ones by `noise`: a scalar, (L,), or (K, L) if not shared
 
     >>> Gaussian(variance=0.5).covariances(n_arms=3, n_objectives=2)
     array([[[0.5, 0. ],
@@ -111,18 +123,26 @@ class Gaussian(Family):
     Gaussian(covariance (2, 2))
     >>> Gaussian(variance="unknown", noise=2.0)
     Gaussian(variance='unknown', noise=2.0)
+    >>> Gaussian(variance="unknown", shared=True)
+    Gaussian(variance='unknown', shared=True)
     """
 
     variance: ArrayLike | str | None = None
     covariance: ArrayLike | None = None
     noise: ArrayLike | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
         if (self.variance is None) == (self.covariance is None):
             raise ValueError("Gaussian needs exactly one of variance= and covariance=, got both or neither")
+        for name, given in (("noise", self.noise is not None), ("shared", self.shared is not False)):
+            if given and not self.unknown:
+                raise ValueError(f"{name} must be left out unless the variance is 'unknown'")
+        if not isinstance(self.shared, bool):
+            raise ValueError(f"shared must be True or False, got {self.shared!r}")
         if self.noise is not None:
-            if not self.unknown:
-                raise ValueError("noise must be left out unless the variance is 'unknown'")
+            if self.shared and np.ndim(self.noise) > 1:
+                raise ValueError(f"noise must be a number or one for each objective if shared, got {self.noise!r}")
             shape = [("n_arms", None), ("n_objectives", None)][2 - np.ndim(self.noise) :]
             checked = (
                 _checks.number("noise", self.noise, low=0.0)
@@ -142,7 +162,7 @@ class Gaussian(Family):
             return f"Gaussian(covariance {np.shape(self.covariance)})"
         if self.unknown:
             known = "" if self.noise is None else f", noise={np.asarray(self.noise).tolist()}"
-            return f"Gaussian(variance='unknown'{known})"
+            return f"Gaussian(variance='unknown'{', shared=True' if self.shared else ''}{known})"
         return f"Gaussian(variance={np.asarray(self.variance).tolist()})"
 
     @property
@@ -168,8 +188,9 @@ class Gaussian(Family):
             if given.ndim == 2 and given.shape != (n_arms, n_objectives) and n_arms > 1:
                 raise ValueError(f"noise must have shape ({n_arms} = n_arms, {n_objectives}), got {given.shape}")
             noise = np.broadcast_to(given if given.ndim < 2 or n_arms > 1 else given[:1], (n_arms, n_objectives))
-        names = ("Gaussian(variance='unknown')",) * n_objectives
-        return Laws(np.full(n_objectives, STUDENT), np.zeros(n_objectives), names, noise)
+        names = (f"Gaussian(variance='unknown'{', shared=True' if self.shared else ''})",) * n_objectives
+        code = GAUSSIAN if self.shared else STUDENT
+        return Laws(np.full(n_objectives, code), np.zeros(n_objectives), names, noise, self.shared)
 
     def covariances(self, n_arms: int, n_objectives: int) -> Floats:
         """(1, L, L) if the arms share a covariance, else (K, L, L).
@@ -286,7 +307,7 @@ class Product(Family):
         if len(self.families) != n_objectives:
             raise ValueError(f"families must be {n_objectives} = n_objectives, got {len(self.families)}")
         codes, scale, names = [], np.ones(n_objectives), []
-        noise = np.ones((n_arms, n_objectives))
+        noise, shared = np.ones((n_arms, n_objectives)), np.zeros(n_objectives, dtype=np.bool_)
         told = True
         for q, family in enumerate(self.families):
             single = family.laws(n_arms, 1)
@@ -299,11 +320,13 @@ class Product(Family):
                 codes.append(int(single.codes[0]))
                 names.append(single.names[0])
                 scale[q] = single.scale[0]
-                if single.codes[0] == STUDENT:
+                shared[q] = single.shared[0]
+                if single.unknown:
                     told = told and single.noise is not None
                     if single.noise is not None:
                         noise[:, q] = single.noise[:, 0]
-        return Laws(np.array(codes), scale, tuple(names), noise if STUDENT in codes and told else None)
+        given = (STUDENT in codes or shared.any()) and told
+        return Laws(np.array(codes), scale, tuple(names), noise if given else None, shared)
 
     def divergence(self, mean: ArrayLike, other: ArrayLike, *, arm: int = 0) -> float:
         """d(mean, other), summed over objectives: the information per pull of `arm` against mean `other`.
@@ -333,7 +356,7 @@ def _sum_of_laws(family: Family, mean: ArrayLike, other: ArrayLike, arm: int) ->
     laws = family.laws(arm + 1, mu.size)
     assert laws is not None
     scale = laws.scale if laws.noise is None else laws.noise[arm]
-    if STUDENT in laws.codes and laws.noise is None:
+    if laws.unknown and laws.noise is None:
         raise ValueError("noise must be given for a divergence of unknown variance")
     return float(sum(divergence(int(c), m, y, s) for c, m, y, s in zip(laws.codes, mu, x, scale, strict=True)))
 

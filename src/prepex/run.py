@@ -9,7 +9,7 @@ from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex.cone import Cone
-from prepex.family import STUDENT, Family, Gaussian, Laws
+from prepex.family import Family, Gaussian, Laws
 from prepex.labels import Labels
 from prepex.sampling import Oracle, Rule
 from prepex.stopping import Certified, KaufmannKoolen, Own, Threshold
@@ -38,7 +38,7 @@ class Setting:
             return cls(cone, covariances, None, labels, rule, threshold, key)
         if rule.stops_itself:
             raise ValueError(f"{rule.name} is for Gaussian rewards of known covariance, got {family!r}")
-        if isinstance(threshold, KaufmannKoolen) and STUDENT in laws.codes:
+        if isinstance(threshold, KaufmannKoolen) and laws.unknown:
             raise ValueError("kaufmann_koolen is for one-parameter families, got an unknown variance")
         if isinstance(threshold, Certified) and threshold.pilot == 0:
             raise ValueError(f"pilot must be at least 1 round for {family!r}: it sets the priors, got 0")
@@ -86,7 +86,8 @@ class Setting:
         )
         if self.laws is not None:
             facets = self.cone.facets * self.labels.signs
-            return kernels.open_law_course(facets, self.laws.codes, self.laws.scale, first, plan)
+            laws = self.laws
+            return kernels.open_law_course(facets, laws.codes, laws.scale, laws.shared, first, plan)
         return kernels.open_course(self.cone.facets, self.covariances, first, plan)
 
     def aim(self) -> Floats:

@@ -21,7 +21,7 @@ from prepex._kernels.laws.reward import pay_law
 from prepex._kernels.own import play_own
 from prepex._kernels.play import Stops, play
 from prepex.bound import characteristic_time
-from prepex.family import STUDENT, draw_noise
+from prepex.family import draw_noise
 from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
@@ -106,7 +106,7 @@ def simulate(
     if _checks.whole("batch", batch, low=1) > max_pulls:
         raise ValueError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
     laws = problem.family.laws(*problem.means.shape)
-    if laws is not None and STUDENT in laws.codes and laws.noise is None:
+    if laws is not None and laws.unknown and laws.noise is None:
         raise ValueError("noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...)")
     bound = characteristic_time(problem)
     jobs: list[Job] = []

@@ -31,10 +31,10 @@ from numpy.typing import NDArray
 
 from prepex._kernels.branch import Pieces, make_pieces
 from prepex._kernels.dispatch import AnyFresh, AnyLedger
-from prepex._kernels.instance import Floats, Instance, Int, Ints
+from prepex._kernels.instance import Bools, Floats, Instance, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.fresh import make_fresh
-from prepex._kernels.laws.instance import LawInstance, make_instance
+from prepex._kernels.laws.instance import BLIND, LawInstance, make_instance
 from prepex._kernels.laws.ledger import open_law_ledger, share_means
 from prepex._kernels.ledger import VALUE, open_ledger
 from prepex._kernels.margin import (
@@ -125,10 +125,11 @@ def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) 
     )
 
 
-def open_law_course(facets: Floats, law: Ints, scale: Floats, first: Floats, plan: Plan) -> Course:
-    """The same for objectives with laws: rewards in the user's units, signs in the facets, `scale` (L,)."""
+def open_law_course(facets: Floats, law: Ints, scale: Floats, shared: Bools, first: Floats, plan: Plan) -> Course:
+    """The same for objectives with laws: rewards in the user's units, signs in the facets, `scale`, `shared` (L,)."""
     K = len(first)
-    inst = make_instance(law, np.broadcast_to(scale, first.shape), facets, first, np.ones(K))
+    scales = np.broadcast_to(np.where(shared, BLIND, scale), first.shape)
+    inst = make_instance(law, scales, facets, first, np.ones(K), shared)
     near = open_law_ledger(inst, paper=plan.paper)
     return _course(near, share_means(near, plan.paper), make_fresh(inst), facets, inst.M, plan)
 

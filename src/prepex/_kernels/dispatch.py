@@ -47,6 +47,18 @@ def _refresh(ledger: Any, slack: Any) -> Any:
     return lambda ledger, slack: gaussian.refresh(ledger, slack)
 
 
+def standing(ledger: AnyLedger) -> float:
+    """What a threshold on the evidence compares: Z, discounted where a shared variance is estimated."""
+    return laws.discounted(ledger) if isinstance(ledger, LawLedger) else float(ledger.real[gaussian.VALUE])
+
+
+@by_type(standing)
+def _standing(ledger: Any) -> Any:
+    if has_laws(ledger):
+        return lambda ledger: laws.discounted(ledger)
+    return lambda ledger: ledger.real[gaussian.VALUE]
+
+
 def collect(ledger: AnyLedger, slack: float, pieces: Pieces) -> Int:
     """Every closest point within the slack."""
     if isinstance(ledger, LawLedger):

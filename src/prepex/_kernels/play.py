@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from prepex._kernels.course import MARGIN, PULLS, READY, SPENT, Course, propose_rule
-from prepex._kernels.dispatch import pay
+from prepex._kernels.dispatch import pay, standing
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.ledger import VALUE
 from prepex._kernels.observe import observe_rule
 
 HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN = 0, 1, 2, 3
@@ -57,7 +56,7 @@ def watch(course: Course, stops: Stops) -> bool:
     K = mask.size
     done = True
     for i in range(stops.code.size):
-        have = course.near.real[VALUE]
+        have = standing(course.near)
         if stops.code[i] == CERTIFIED:
             have = course.real[MARGIN]
         elif stops.code[i] == HEURISTIC:

@@ -5,23 +5,29 @@ from collections.abc import Sequence
 
 from prepex.family import Bernoulli, Exponential, Family, Gaussian, Poisson, Product
 
-FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE)"
+FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE), unknown(VARIANCE), shared(VARIANCE)"
 _PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
 
 
 def parse_family(name: str, text: str) -> Family:
     """The family of objective `name`.
 
+    `unknown` and `shared`: of a variance that the experiment must estimate, for each arm or for all together.
+
     >>> parse_family("cost", "gaussian(2.0)")
     Gaussian(variance=2.0)
+    >>> parse_family("cost", "unknown(2.0)")
+    Gaussian(variance='unknown', noise=2.0)
     """
     word = text.strip().lower()
     if word in _PLAIN:
         return _PLAIN[word]()
-    given = re.fullmatch(r"gaussian\((.+)\)", word)
+    given = re.fullmatch(r"(gaussian|unknown|shared)\((.+)\)", word)
     try:
+        if given and given[1] == "gaussian":
+            return Gaussian(variance=float(given[2]))
         if given:
-            return Gaussian(variance=float(given[1]))
+            return Gaussian(variance="unknown", noise=float(given[2]), shared=given[1] == "shared")
     except ValueError:
         pass
     raise ValueError(f"family of {name!r} must be {FAMILY_HELP} with a positive variance, got {text!r}")

@@ -12,11 +12,20 @@ is tested, so e = cost of the pair - penalties (margin.py).
     STUDENT       mean ~ Normal(m, variance / (t n)),  1 / variance ~ Gamma(1/2 + t (n-1) / 2, rate (v + t ss) / 2),
                   v the variance in the pilot of all arms
 
+A facet whose objectives are all Gaussian, not all of known variance, looks at one Gaussian stream, w . X, correlated
+or not: STUDENT's statistic and prior for it, or, if every unknown variance is shared by the arms, those of two arms
+with one variance:
+    SHARED        means as STUDENT's,  1 / variance ~ Gamma(1/2 + t F / 2, rate v (1 + t F) / 2),
+                  F the outcomes beyond one an arm in the pilot
+
 Legend
-    inst      the outcomes that count; its Pareto set is that of all outcomes
+    inst      the outcomes that count; its Pareto set is that of all outcomes. A shared variance is STUDENT's here
+    kind      PARTS: a facet is tested by the sum over its objectives; OWN, SHARED: as a stream      (m,)
     pulls, mean, square    n, m, ss of the pilot          (K,), (K, L), (K, L)
     spread    v                                           (L,)
+    free      F                                           (1,)
     penalty   of an objective of an arm                   (K, L)
+    middle, square_f, spread_f, penalty_f   the same of the streams                     (K, m), (K, m), (m,), (K, m)
 """
 
 import math
@@ -24,42 +33,77 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int
+from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel
 from prepex._kernels.laws.instance import LawInstance, put_mean, squares, weigh
 from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT
 
 # The pilot's likelihood enters the prior with this power: half of it forgives a pilot that was off.
 TEMPER = 0.5
+PARTS, OWN, SHARED = 0, 1, 2
 
 
 class LawFresh(NamedTuple):
     """Outcomes after the pilot, and what the pilot left."""
 
     inst: LawInstance
+    kind: Ints
     N: Floats
     pulls: Floats
     mean: Floats
     square: Floats
     spread: Floats
+    free: Floats
     penalty: Floats
+    middle: Floats
+    square_f: Floats
+    spread_f: Floats
+    penalty_f: Floats
     shift: Floats
 
 
 def make_fresh(near: LawInstance) -> LawFresh:
     """No outcome counts yet."""
-    K, L = near.M.shape
-    scale = np.where(near.law == STUDENT, 0.0, near.scale)
+    (K, L), m = near.M.shape, len(near.W)
+    law = np.where(near.shared, STUDENT, near.law)
     inst = near._replace(
+        law=law,
         N=np.zeros(K),
         M=np.zeros((K, L)),
         S=np.zeros_like(near.S),
         V=np.full_like(near.V, np.inf),
         cap=np.zeros(K),
-        scale=np.ascontiguousarray(scale),
+        scale=np.ascontiguousarray(np.where(law == STUDENT, 0.0, near.scale)),
+        plain=bool(np.all(near.axis >= 0) and not np.any(law == STUDENT)),
+        shared=np.zeros(L, dtype=np.bool_),
+        square=np.zeros((K, L)),
+        line=np.zeros((K, m)),
+        drift=np.ones(1),
     )
-    zeros = np.zeros((K, L))
-    return LawFresh(inst, inst.N, np.zeros(K), zeros, zeros.copy(), np.zeros(L), zeros.copy(), np.zeros(L))
+    return LawFresh(
+        inst=inst,
+        kind=np.array([_kind(near, w != 0.0) for w in near.W], dtype=np.int64),
+        N=inst.N,
+        pulls=np.zeros(K),
+        mean=np.zeros((K, L)),
+        square=np.zeros((K, L)),
+        spread=np.zeros(L),
+        free=np.zeros(1),
+        penalty=np.zeros((K, L)),
+        middle=np.zeros((K, m)),
+        square_f=np.zeros((K, m)),
+        spread_f=np.zeros(m),
+        penalty_f=np.zeros((K, m)),
+        shift=np.zeros(L),
+    )
+
+
+def _kind(near: LawInstance, seen: Bools) -> int:
+    """How a facet that sees these objectives is tested."""
+    own = seen & (near.law == STUDENT)
+    if np.any(seen & (near.law != STUDENT) & (near.law != GAUSSIAN)) or not np.any(own | (seen & near.shared)):
+        return PARTS
+    return OWN if own.any() else SHARED
 
 
 @kernel
@@ -93,8 +137,26 @@ def student_penalty(n: float, mean: float, ss: float, n0: float, m0: float, ss0:
 
 
 @kernel
+def shared_penalty(fresh: LawFresh, i: Int, j: Int, f: Int) -> float:
+    """Of two arms on a stream whose variance they share; infinite while their outcomes say nothing about it."""
+    inst, spread, free = fresh.inst, fresh.spread_f[f], fresh.free[0]
+    n, ss = inst.N[i] + inst.N[j], inst.line[i, f] + inst.line[j, f]
+    if n < 4.0 or ss <= 0.0 or spread <= 0.0:
+        return np.inf
+    alpha, beta = 0.5 + 0.5 * TEMPER * free, 0.5 * spread * (1.0 + TEMPER * free)
+    after, mixed = beta + 0.5 * ss, 0.0
+    for k in (i, j):
+        kappa, off = TEMPER * fresh.pulls[k], inst.S[k, f] - fresh.middle[k, f]
+        after += 0.5 * kappa * inst.N[k] / (kappa + inst.N[k]) * off * off
+        mixed += 0.5 * np.log(kappa / (kappa + inst.N[k]))
+    mixed += math.lgamma(alpha + 0.5 * n) - math.lgamma(alpha)
+    mixed += alpha * np.log(beta) - (alpha + 0.5 * n) * np.log(after)
+    return -0.5 * n * (np.log(ss / n) + 1.0) - mixed
+
+
+@kernel
 def penalise(fresh: LawFresh, k: Int) -> None:
-    """Penalties of arm k: largest log-likelihood - log mixed likelihood, for every objective."""
+    """Penalties of arm k: largest log-likelihood - log mixed likelihood, for every objective and stream of its own."""
     inst = fresh.inst
     n, n0 = inst.N[k], fresh.pulls[k]
     for q in range(inst.law.size):
@@ -114,22 +176,39 @@ def penalise(fresh: LawFresh, k: Int) -> None:
             ss = squares(inst, k, q)
             out = student_penalty(n, x, ss, n0, m0, fresh.square[k, q], fresh.spread[q])
         fresh.penalty[k, q] = out
+    for f in range(fresh.kind.size):
+        if fresh.kind[f] == OWN:
+            fresh.penalty_f[k, f] = student_penalty(
+                n, inst.S[k, f], inst.line[k, f], n0, fresh.middle[k, f], fresh.square_f[k, f], fresh.spread_f[f]
+            )
 
 
 @kernel
 def begin_fresh(fresh: LawFresh, near: LawInstance) -> None:
     """The pilot is over: what it says becomes the prior."""
     K, L = near.M.shape
+    free = -float(K)
+    for k in range(K):
+        fresh.pulls[k] = near.N[k]
+        free += near.N[k]
+    fresh.free[0] = free
     for q in range(L):
-        total, free = 0.0, 0.0
+        total = 0.0
         for k in range(K):
-            fresh.pulls[k] = near.N[k]
             fresh.mean[k, q] = near.M[k, q]
-            if near.law[q] == STUDENT:
-                fresh.square[k, q] = squares(near, k, q)
-                total += fresh.square[k, q]
-                free += near.N[k] - 1.0
+            if near.shared[q]:
+                fresh.square[k, q] = near.square[k, q]
+            elif near.law[q] == STUDENT:
+                fresh.square[k, q] = squares(near, np.int64(k), np.int64(q))
+            total += fresh.square[k, q]
         fresh.spread[q] = total / free if free > 0.0 else 0.0
+    for f in range(fresh.kind.size):
+        total = 0.0
+        for k in range(K):
+            fresh.middle[k, f] = near.S[k, f]
+            fresh.square_f[k, f] = near.line[k, f]
+            total += near.line[k, f]
+        fresh.spread_f[f] = total / free if free > 0.0 else 0.0
 
 
 @kernel

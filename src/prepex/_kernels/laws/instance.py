@@ -10,6 +10,11 @@ Legend (see also _kernels/instance.py)
     cap       what any point of arm k outside the convex region costs        (K,)
     axis      the objective of a facet that looks at one only, else -1       (m,)
     plain     every facet looks at one objective, and none is STUDENT: closed forms by pooling
+    shared    a GAUSSIAN objective whose variance is not known but the same for all arms: its scale is the estimate
+              from all of them, BLIND before there is one                    (L,)
+    square    sums of squares of such an objective around the arm's mean     (K, L)
+    line      of the facet scores                                            (K, m)
+    drift     what the last new estimates multiply a cost by at least        (1,)
 """
 
 from typing import NamedTuple
@@ -19,6 +24,11 @@ import numpy as np
 from prepex._kernels.instance import Bools, Floats, Int, Ints, find_front
 from prepex._kernels.jit import kernel
 from prepex._kernels.laws.law import STUDENT, border, variance
+
+# In place of an estimate that cannot be made yet: outcomes are worth next to nothing.
+BLIND = 1e150
+# Outcomes beyond one an arm that an estimate needs.
+FREE = 2.0
 
 
 class LawInstance(NamedTuple):
@@ -37,11 +47,17 @@ class LawInstance(NamedTuple):
     size: Ints
     axis: Ints
     plain: bool
+    shared: Bools
+    square: Floats
+    line: Floats
+    drift: Floats
 
 
-def make_instance(law: Ints, scale: Floats, facets: Floats, means: Floats, weights: Floats) -> LawInstance:
+def make_instance(
+    law: Ints, scale: Floats, facets: Floats, means: Floats, weights: Floats, shared: Bools | None = None
+) -> LawInstance:
     """Fresh arrays; the caller's are not kept. `scale` (K, L)."""
-    K, m = len(means), len(facets)
+    (K, L), m = means.shape, len(facets)
     single = (facets != 0.0).sum(axis=1) == 1
     inst = LawInstance(
         law=np.array(law, dtype=np.int64),
@@ -57,6 +73,10 @@ def make_instance(law: Ints, scale: Floats, facets: Floats, means: Floats, weigh
         size=np.zeros(1, dtype=np.int64),
         axis=np.where(single, np.argmax(facets != 0.0, axis=1), -1).astype(np.int64),
         plain=bool(single.all() and not np.any(law == STUDENT)),
+        shared=np.zeros(L, dtype=np.bool_) if shared is None else np.array(shared),
+        square=np.zeros((K, L)),
+        line=np.zeros((K, m)),
+        drift=np.ones(1),
     )
     for k in range(K):
         weigh(inst, np.int64(k))
@@ -104,7 +124,44 @@ def put_mean(inst: LawInstance, k: Int, mean: Floats, shift: Floats, count: floa
     """One more outcome of arm k has moved its mean by `shift` to `mean`; `count` with it. N and V are as before."""
     for q in range(mean.size):
         inst.M[k, q] = mean[q]
-        if inst.law[q] == STUDENT:
+        if inst.shared[q]:
+            inst.square[k, q] += (count - 1.0) * count * shift[q] * shift[q]
+        elif inst.law[q] == STUDENT:
             total = squares(inst, k, q) + (count - 1.0) * count * shift[q] * shift[q]
             inst.scale[k, q] = total / count if count > 2.0 else -total
+    for f in range(inst.W.shape[0]):
+        moved = 0.0
+        for q in range(mean.size):
+            moved += inst.W[f, q] * shift[q]
+        inst.line[k, f] += (count - 1.0) * count * moved * moved
     score(inst, k)
+
+
+@kernel
+def any_shared(inst: LawInstance) -> bool:
+    """Is a variance estimated from all arms together?"""
+    found = False
+    for q in range(inst.shared.size):
+        found = found or inst.shared[q]
+    return found
+
+
+@kernel
+def pool_variances(inst: LawInstance) -> None:
+    """New estimates of the shared variances from `square` and N, and the drift from the old ones."""
+    K = inst.N.size
+    free = -float(K)
+    for k in range(K):
+        free += inst.N[k]
+    inst.drift[0] = 1.0
+    for q in range(inst.shared.size):
+        if inst.shared[q]:
+            total = 0.0
+            for k in range(K):
+                total += inst.square[k, q]
+            new = total / free if free >= FREE and total > 0.0 else BLIND
+            inst.drift[0] = min(inst.drift[0], inst.scale[0, q] / new)
+            for k in range(K):
+                inst.scale[k, q] = new
+    for k in range(K):
+        weigh(inst, np.int64(k))

@@ -6,6 +6,7 @@ status, and only arms whose bound is below the smallest solved value are solved.
     j not in P   Add(j) is at least as dear as to escape one arm a of P, its witness: `base`. It holds until a or j
                  moves. A solved value falls back to it when any arm of P moves.
 Weights that grow only make alternatives dearer. While every bound is positive no arm has changed its status.
+New estimates of shared variances multiply every cost by `drift` at least, and so every bound.
 
 Legend
     base      lower bound of Add(j) by its witness, nan if not known        (K,)
@@ -21,7 +22,7 @@ import numpy as np
 from prepex._kernels.branch import Pieces, Search, make_pieces, make_search, record
 from prepex._kernels.instance import Floats, Int, Ints, find_front
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.laws.instance import LawInstance, make_instance, put_mean, weigh
+from prepex._kernels.laws.instance import LawInstance, any_shared, make_instance, pool_variances, put_mean, weigh
 from prepex._kernels.laws.pair import facet_bound, facet_cost
 from prepex._kernels.laws.point import COLUMNS, Lab, arm_cost, first_of, make_lab, remove_law
 from prepex._kernels.laws.search import search_law
@@ -105,6 +106,21 @@ def escape_bound(inst: LawInstance, a: Int, j: Int) -> float:
     return bound
 
 
+@part
+def follow_drift(ledger: LawLedger) -> None:
+    """Estimates of shared variances follow an outcome, and the bounds follow them."""
+    inst, key, base = ledger.inst, ledger.key, ledger.base
+    if ledger.own:
+        pool_variances(inst)
+    for k in range(key.size):
+        if not ledger.own:
+            weigh(inst, np.int64(k))
+        if key[k] > 0.0:
+            key[k] *= inst.drift[0] * (1.0 - 1e-12)
+        base[k] *= inst.drift[0] * (1.0 - 1e-12)
+    ledger.whole[STALE] = 1
+
+
 @kernel
 def move_law(ledger: LawLedger, a: Int, mean: Floats, shift: Floats, weight: float) -> None:
     """Arm a has moved by `shift` to `mean` and its weight has grown to `weight`."""
@@ -113,6 +129,8 @@ def move_law(ledger: LawLedger, a: Int, mean: Floats, shift: Floats, weight: flo
         put_mean(inst, a, mean, shift, weight)
     inst.N[a] = weight
     weigh(inst, a)
+    if any_shared(inst):
+        follow_drift(ledger)
     key[a], base[a] = -np.inf, np.nan
     if inst.mask[a]:
         for k in range(key.size):
@@ -158,6 +176,18 @@ def put_law_weights(ledger: LawLedger, near: LawLedger, weights: Floats) -> None
         inst.front[k] = other.front[k]
     inst.size[0] = other.size[0]
     forget(ledger)
+
+
+@kernel
+def discounted(ledger: LawLedger) -> float:
+    """Z, less what a shared variance that is only estimated may be off: n/2 log(1 + 2 Z / n), n outcomes in all."""
+    inst, Z = ledger.inst, ledger.real[VALUE]
+    if not any_shared(inst):
+        return float(Z)
+    n = 0.0
+    for k in range(inst.N.size):
+        n += inst.N[k]
+    return 0.5 * n * np.log1p(2.0 * Z / n)
 
 
 @part

@@ -2,26 +2,43 @@
 
     e_f(i over j) = cost(i, j, f) - penalties of i and j on the objectives of f,   -inf if i is not ahead on f:
 evidence against w_f . mu_i <= w_f . mu_j (docs/certified.md). Margin and prices are those of _kernels/margin.py.
+A facet of Gaussian objectives of unknown variance is one stream (fresh.py), its cost that of the stream.
 """
 
 import numpy as np
 
 from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.laws.fresh import LawFresh
+from prepex._kernels.laws.fresh import OWN, PARTS, SHARED, LawFresh, shared_penalty
 from prepex._kernels.laws.instance import LawInstance
-from prepex._kernels.laws.pair import facet_bound, facet_cost
+from prepex._kernels.laws.pair import facet_bound, student_pair, test_cost
 from prepex._kernels.margin import AS_RIVAL, BETTER, IN_FRONT, KIND, OUT_OF_FRONT, WHERE, WORSE, Scratch, glr
 
 
 @part
 def paid(fresh: LawFresh, i: Int, j: Int, f: Int) -> float:
-    """Penalties of i and j on the objectives that facet f looks at."""
+    """Penalties of i and j on facet f."""
     total = 0.0
-    for q in range(fresh.penalty.shape[1]):
-        if fresh.inst.W[f, q] != 0.0:
-            total += fresh.penalty[i, q] + fresh.penalty[j, q]
+    if fresh.kind[f] == OWN:
+        total = fresh.penalty_f[i, f] + fresh.penalty_f[j, f]
+    elif fresh.kind[f] == SHARED:
+        total = shared_penalty(fresh, i, j, f)
+    else:
+        for q in range(fresh.penalty.shape[1]):
+            if fresh.inst.W[f, q] != 0.0:
+                total += fresh.penalty[i, q] + fresh.penalty[j, q]
     return total
+
+
+@part
+def stream_cost(fresh: LawFresh, i: Int, j: Int, f: Int) -> float:
+    """min over the common mean of the likelihood ratio of a Gaussian stream of unknown variance."""
+    inst, n, m = fresh.inst, fresh.inst.N[i], fresh.inst.N[j]
+    square = (inst.S[i, f] - inst.S[j, f]) ** 2
+    first, second = inst.line[i, f], inst.line[j, f]
+    if fresh.kind[f] == SHARED:
+        return 0.5 * (n + m) * np.log1p(square * n * m / (n + m) / (first + second))
+    return student_pair(n, first / n / square, m, second / m / square)
 
 
 @kernel
@@ -33,8 +50,10 @@ def e_law(fresh: LawFresh, i: Int, j: Int, f: Int, high: float) -> float:
     cost = paid(fresh, i, j, f)
     if not cost < np.inf:
         return -np.inf
+    if fresh.kind[f] != PARTS:
+        return stream_cost(fresh, i, j, f) - cost
     bound = facet_bound(inst, i, j, f) - cost
-    return bound if bound >= high else facet_cost(inst, i, j, f) - cost
+    return bound if bound >= high else test_cost(inst, i, j, f) - cost
 
 
 @kernel

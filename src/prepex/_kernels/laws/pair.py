@@ -36,6 +36,56 @@ def pushed(inst: LawInstance, k: Int, f: Int, push: float) -> tuple[float, float
 
 
 @kernel
+def root_from(c: float, b: float, a: float, small: float, start: float) -> float:
+    """A root in [0, 1] of c t^3 - b t^2 + a t - small, negative at 0 and positive at 1: Newton, kept between."""
+    t, low, high = start, 0.0, 1.0
+    for _ in range(STEPS):
+        h = ((c * t - b) * t + a) * t - small
+        if h < 0.0:
+            low = t
+        else:
+            high = t
+        slope = (3.0 * c * t - 2.0 * b) * t + a
+        new = t - h / slope if slope > 0.0 else -1.0
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        if abs(new - t) <= 1e-15:
+            break
+        t = new
+    return t
+
+
+@kernel
+def student_pair(n: float, A: float, m: float, B: float) -> float:
+    """min_t n/2 log(1 + (1-t)^2 / A) + m/2 log(1 + t^2 / B): not convex, but its slope is a cubic over something > 0.
+
+    Of three roots the outer ones are the minima; Newton from either end goes to the nearest.
+    """
+    best = np.inf
+    for end in range(2):
+        t = root_from(n + m, n + 2.0 * m, n * B + m * A + m, n * B, float(end))
+        best = min(best, 0.5 * n * np.log1p((1.0 - t) * (1.0 - t) / A) + 0.5 * m * np.log1p(t * t / B))
+    return best
+
+
+@kernel
+def lone_cost(inst: LawInstance, a: Int, j: Int, q: Int) -> float:
+    """The exact cost of bringing two arms level on objective q of a one-parameter law: they pool."""
+    N, law = inst.N, inst.law[q]
+    above, below, first, second = inst.M[a, q], inst.M[j, q], inst.scale[a, q], inst.scale[j, q]
+    x = (N[a] * above + N[j] * below) / (N[a] + N[j])
+    # Pooling in floating point may fall outside by a rounding.
+    x = min(max(x, min(above, below)), max(above, below))
+    return N[a] * divergence(law, above, x, first) + N[j] * divergence(law, below, x, second)
+
+
+@kernel
+def test_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
+    """`facet_cost`, exact where the facet looks at one objective of a one-parameter law."""
+    return lone_cost(inst, a, j, inst.axis[f]) if inst.axis[f] >= 0 else facet_cost(inst, a, j, f)
+
+
+@kernel
 def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
     """cost(a, j, f); 0 if j is level or ahead already."""
     N, S = inst.N, inst.S
@@ -43,14 +93,7 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
     if not gap > 0.0:
         return 0.0
     if inst.plain:
-        q = inst.axis[f]
-        above, below, scale = inst.M[a, q], inst.M[j, q], inst.scale
-        x = (N[a] * above + N[j] * below) / (N[a] + N[j])
-        # Pooling in floating point may fall outside by a rounding.
-        x = min(max(x, min(above, below)), max(above, below))
-        return N[a] * divergence(inst.law[q], above, x, scale[a, q]) + N[j] * divergence(
-            inst.law[q], below, x, scale[j, q]
-        )
+        return lone_cost(inst, a, j, inst.axis[f])
     cap = min(inst.cap[a], inst.cap[j])
     if cap <= 0.0:
         return 0.0
