@@ -204,6 +204,18 @@ def test_a_shared_variance_costs_less_than_one_for_each_arm():
     assert stops[1].summary()[0].mean < stops[0].summary()[0].mean
 
 
+def test_the_floor_holds_where_a_law_is_not_convex():
+    """Two arms far apart: T* by brute force lies between the bounds, and the floor is by the lower one."""
+    problem = Problem([[3.0], [0.0]], family=Gaussian(variance="unknown", noise=1.0), cone=Cone.orthant(1))
+    bound = characteristic_time(problem)
+    shares, x = np.linspace(0.01, 0.99, 99)[:, None], np.linspace(0, 3, 3001)
+    exact = 1 / np.max(np.min(shares * np.log1p((3 - x) ** 2) / 2 + (1 - shares) * np.log1p(x**2) / 2, axis=1))
+    assert bound.lower <= exact * (1 + 1e-4) and exact <= bound.upper and bound.gap > 0.1
+    assert bound.floor(0.1) == pytest.approx(bound.lower * 1.7578, rel=1e-4)
+    near = Problem([[0.3], [0.0]], family=Gaussian(variance="unknown", noise=1.0), cone=Cone.orthant(1))
+    assert characteristic_time(near).gap < 1e-5
+
+
 def test_unknown_variance_costs_more_than_a_known_one():
     known = characteristic_time(Problem(UNKNOWN.means, family=Gaussian(variance=0.3), cone=UNKNOWN.cone)).time
     assert characteristic_time(UNKNOWN).time > known

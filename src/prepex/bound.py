@@ -35,7 +35,9 @@ class Bound:
 
     time          T*
     lower, upper  certified bounds of T*
-    gap           upper / lower - 1; 0 when T* is 0 or infinite
+    gap           upper / lower - 1; 0 when T* is 0 or infinite. Above the tolerance only where alternatives bind that
+                  lie where a law is not convex (exponential under a cone, an unknown variance): T* is then known no
+                  better, and `time` and `allocation` are those of the larger one
     allocation    the shares of pulls that attain it            (K,)
     alternatives  those that bind there, closest first
     """
@@ -52,13 +54,13 @@ class Bound:
         return self.upper / self.lower - 1.0 if 0 < self.lower < math.inf else 0.0
 
     def floor(self, delta: float) -> float:
-        """T* kl(delta, 1 - delta): the least mean number of pulls of any (1 - delta)-correct algorithm.
+        """T* kl(delta, 1 - delta), by the lower bound of T*: no (1 - delta)-correct algorithm needs less on average.
 
         >>> from prepex.instances import covboost
         >>> round(characteristic_time(covboost()).floor(0.1))
         3698
         """
-        return self.time * binary_kl(delta)
+        return self.lower * binary_kl(delta)
 
 
 def binary_kl(delta: float) -> float:
@@ -102,7 +104,8 @@ def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: 
     allocation = bundle.best
     allocation.flags.writeable = False
     binding = oracle.at(allocation).pieces(1e-4 * bundle.lower)
-    return Bound(2.0 / (bundle.lower + bundle.upper), 1.0 / bundle.upper, 1.0 / bundle.lower, allocation, binding)
+    time = 2.0 / (bundle.lower + bundle.upper)
+    return Bound(time, 1.0 / bundle.proven(), 1.0 / bundle.lower, allocation, binding)
 
 
 def _is_tie(problem: Problem, closest: Alternative) -> bool:
@@ -117,12 +120,32 @@ def _is_tie(problem: Problem, closest: Alternative) -> bool:
     return True
 
 
+def max_min(cuts: Floats, scale: float) -> tuple[float, Floats]:
+    """max_w min_g <g, w> and its w. It is proven by the dual multipliers, whatever the solver's tolerance."""
+    from scipy.optimize import linprog
+
+    n, K = cuts.shape
+    answer = linprog(
+        np.append(np.zeros(K), -1.0),
+        A_ub=np.hstack([-cuts / scale, np.ones((n, 1))]),
+        b_ub=np.zeros(n),
+        A_eq=np.append(np.ones(K), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0, None)] * K + [(None, None)],
+    )
+    multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
+    return float((multipliers @ cuts).max() / multipliers.sum()), answer.x[:K]
+
+
 class Bundle:
     """The gradients seen so far, the best allocation, and the bounds they prove."""
 
     def __init__(self, oracle: Solver, start: Floats, floor: float) -> None:
         self.oracle, self.floor = oracle, floor
         self.cuts = np.empty((0, start.size))
+        # Cuts by instances that truly have another Pareto set; the same ones, unless a piece is capped.
+        self.real: list[Floats] = []
+        self.capped = False
         self.best, self.lower, self.upper = start, 0.0, math.inf
         self.centre = start
         self.query(start)
@@ -134,25 +157,21 @@ class Bundle:
         value = self.oracle.at(allocation).value
         if value > self.lower:
             self.best, self.lower = allocation, value
-        gradients = [piece.gradient for piece in self.oracle.pieces(SLACK * value)]
-        self.cuts = np.vstack([self.cuts, gradients])
+        pieces = self.oracle.pieces(SLACK * value)
+        self.cuts = np.vstack([self.cuts, [piece.gradient for piece in pieces]])
+        self.capped = self.capped or any(piece.capped for piece in pieces)
+        self.real += [cut for piece in pieces if (cut := self.oracle.real_gradient(piece)) is not None]
 
     def improve_upper(self) -> None:
-        """max_w min_g <g, w>. The bound is proven by the dual multipliers, whatever the solver's tolerance."""
-        from scipy.optimize import linprog
+        """The upper bound by all cuts, and the point that attains it."""
+        upper, self.centre = max_min(self.cuts, self.lower)
+        self.upper = min(self.upper, upper)
 
-        n, K = self.cuts.shape
-        answer = linprog(
-            np.append(np.zeros(K), -1.0),
-            A_ub=np.hstack([-self.cuts / self.lower, np.ones((n, 1))]),
-            b_ub=np.zeros(n),
-            A_eq=np.append(np.ones(K), 0.0)[None],
-            b_eq=[1.0],
-            bounds=[(0, None)] * K + [(None, None)],
-        )
-        multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
-        self.upper = min(self.upper, float((multipliers @ self.cuts).max() / multipliers.sum()))
-        self.centre = answer.x[:K]
+    def proven(self) -> float:
+        """An upper bound of 1 / T* by real alternatives only."""
+        if not self.capped:
+            return self.upper
+        return max_min(np.array(self.real), self.lower)[0] if self.real else math.inf
 
     def level_step(self) -> Floats:
         """The allocation nearest to the best one at which no gradient forbids LEVEL of the gap.

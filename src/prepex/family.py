@@ -69,7 +69,7 @@ class Family(ABC):
             return
         for q, code in enumerate(laws.codes):
             for k, mean in enumerate(means[:, q]):
-                if not _in_domain(code, mean):
+                if not in_domain(code, mean):
                     raise ValueError(
                         f"mean of {objectives[q]!r} must be {_DOMAIN[code]} for {laws.names[q]}, got {mean:g} (arm {k})"
                     )
@@ -98,7 +98,8 @@ def _in_support(code: int, value: float) -> bool:
     return code != EXPONENTIAL or value > 0.0
 
 
-def _in_domain(code: int, mean: float) -> bool:
+def in_domain(code: int, mean: float) -> bool:
+    """Is it a mean that the law of this code can have?"""
     if code == BERNOULLI:
         return 0.0 <= mean <= 1.0
     if code == POISSON:

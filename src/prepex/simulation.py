@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from prepex import _checks
 from prepex._checks import Floats
 from prepex._kernels.course import Course
+from prepex._kernels.dispatch import standing
 from prepex._kernels.laws.reward import pay_law
 from prepex._kernels.own import play_own
 from prepex._kernels.play import Stops, play
@@ -249,7 +250,7 @@ def _watch_user(job: Job, course: Course, stops: Stops) -> bool:
     for i, threshold in enumerate(job.thresholds):
         if isinstance(threshold, UserThreshold):
             for d, delta in enumerate(job.deltas):
-                if stops.time[i, d] == 0 and course.near.real[0] >= threshold.checked(inst.N.copy(), delta):
+                if stops.time[i, d] == 0 and standing(course.near) >= threshold.checked(inst.N.copy(), delta):
                     stops.time[i, d] = course.whole[0]
                     stops.answer[i, d] = inst.mask
     return bool(np.all(stops.time > 0))

@@ -11,9 +11,11 @@ from prepex._kernels import ledger as kernels
 from prepex._kernels.branch import make_pieces
 from prepex._kernels.dispatch import AnyLedger, collect, refresh
 from prepex._kernels.instance import Ints
+from prepex._kernels.laws.law import divergence
 from prepex._kernels.laws.ledger import LawLedger, open_means
 from prepex._kernels.laws.point import CAPPED, arm_cost, moved
 from prepex._kernels.star import Y
+from prepex.family import in_domain
 from prepex.labels import Labels
 
 
@@ -40,6 +42,11 @@ class Alternative:
     before: Floats = field(repr=False)
 
     @property
+    def capped(self) -> bool:
+        """Is `value` only a lower bound, because it is reached where a law is not convex?"""
+        return bool(self.arms) and not self.constraints
+
+    @property
     def words(self) -> str:
         """The alternative as a sentence.
 
@@ -57,7 +64,7 @@ class Alternative:
             if self.kind == "add"
             else f"{name} would be dominated by {self.labels.arms[self.hub]}"
         )
-        if self.arms and not self.constraints:
+        if self.capped:
             far = self.labels.arms[self.arms[0]]
             return f"{change} only if the mean of {far} were so far off that no closest point is sought: a lower bound"
         if not self.arms:
@@ -110,6 +117,10 @@ class Solver(ABC):
     def pareto_set(self) -> tuple[int, ...]:
         """P of the means."""
         return tuple(int(k) for k in self.ledger.inst.mask.nonzero()[0])
+
+    def real_gradient(self, piece: Alternative) -> Floats | None:
+        """d(M, M') of an M' that truly has another Pareto set: the piece's, or of one in place of a capped piece."""
+        return piece.gradient
 
     def best(self) -> Alternative | None:
         """The alternative that attains the evidence."""
@@ -197,6 +208,47 @@ class LawSolver(Solver):
         super().__init__(labels)
         self.means, self.codes, self.scale, self.facets = means, codes, scale, facets
         self._open(weights)
+
+    def real_gradient(self, piece: Alternative) -> Floats | None:
+        """In place of a capped piece one arm moves alone, far enough. None if no such move stays in the domain."""
+        if not piece.capped:
+            return piece.gradient
+        scores = self.means @ self.facets.T
+        if piece.kind == "remove":
+            # The hub must be level on every facet.
+            ahead = [[gap] for gap in scores[piece.arm] - scores[piece.hub]]
+            facets = [[f] for f in range(len(self.facets))]
+        else:
+            # It must be level with every arm of the Pareto set on one facet at least.
+            ahead = [list(scores[a] - scores[piece.hub]) for a in self.pareto_set]
+            facets = [list(range(len(self.facets)))] * len(ahead)
+        best: Floats | None = None
+        inside = np.linalg.lstsq(self.facets, np.ones(len(self.facets)), rcond=None)[0]
+        for push in [inside, *np.diag(np.sign(self.facets.sum(axis=0)))]:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rise = self.facets @ push
+                needed = [
+                    min(gap / rise[f] if rise[f] > 0 else (0.0 if gap <= 0 else np.inf) for gap, f in zip(gaps, on))
+                    for gaps, on in zip(ahead, facets)
+                ]
+            length = max(0.0, *needed)
+            for k, sign in ((piece.hub, 1.0), (piece.arm, -1.0)):
+                if not np.isfinite(length) or (sign < 0 and piece.kind == "add"):
+                    continue
+                cost = self._divergence(k, self.means[k] + sign * length * push)
+                if best is None or self.weights[k] * cost < self.weights @ best:
+                    best = np.zeros(len(self.means))
+                    best[k] = cost
+        return None if best is None or not np.isfinite(best).all() else best
+
+    def _divergence(self, k: int, x: Floats) -> float:
+        """d(M_k, x), infinite outside the domain."""
+        total = 0.0
+        for code, mu, y, scale in zip(self.codes, self.means[k], x, self.scale[k], strict=True):
+            if not in_domain(int(code), float(y)):
+                return np.inf
+            total += float(divergence(np.int64(code), mu, y, scale))
+        return total
 
     def _ledger(self, weights: Floats, spare: int) -> AnyLedger:
         return open_means(self.codes, self.scale, self.facets, self.means, weights, spare)
