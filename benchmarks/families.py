@@ -51,6 +51,10 @@ def random_instances(name, n=10, seed=0):
             lambda: np.column_stack([rng.uniform(0.1, 0.9, 4), rng.uniform(0, 1.5, 4)]),
         ),
         "unknown variance": (Gaussian(variance="unknown", noise=(0.2, 0.4)), lambda: rng.uniform(0, 1.5, (4, 2))),
+        "shared variance": (
+            Gaussian(variance="unknown", noise=(0.2, 0.4), shared=True),
+            lambda: rng.uniform(0, 1.5, (4, 2)),
+        ),
     }
     family, draw = makers[name]
     cones = [Cone.orthant(2), Cone.orthant(2), Cone.angle(120), Cone.angle(60)]
@@ -70,7 +74,7 @@ def errors(n_runs):
         "family", "threshold", "instances x runs", "errors", "worst 99 % upper", "mean pulls / floor",
         box=None, header_style="bold", title=f"delta 0.1, InformationDirected, {n_runs} runs an instance, seed 13",
     )  # fmt: skip
-    for name in ("bernoulli", "poisson", "exponential", "mixed", "unknown variance"):
+    for name in ("bernoulli", "poisson", "exponential", "mixed", "unknown variance", "shared variance"):
         for threshold in ("certified", "heuristic"):
             wrong, worst, ratios, total = 0, 0.0, [], 0
             for problem in random_instances(name):

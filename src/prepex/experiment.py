@@ -5,7 +5,6 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 """
 
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -13,24 +12,19 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prepex import _checks, document
+from prepex import _checks, document, snapshots
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
-from prepex._kernels.dispatch import find_margin, standing
-from prepex._kernels.laws.fresh import LawFresh
-from prepex._kernels.laws.ledger import LawLedger
-from prepex._kernels.laws.margin import settle_law_tests
-from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, settle_tests
 from prepex._kernels.observe import observe, observe_run, steps
-from prepex._kernels.own import observe_own, own_answer, own_stops, propose_own
-from prepex.alternatives import Evidence, found_by, solver
+from prepex._kernels.own import observe_own, own_answer, propose_own
+from prepex.alternatives import Evidence
 from prepex.cone import Cone
 from prepex.family import Family
 from prepex.labels import Labels
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
-from prepex.solvers import LawSolver
+from prepex.standing import Standing, level_at
 from prepex.stopping import UserThreshold, as_threshold
 
 KEYS = (
@@ -268,7 +262,7 @@ class Experiment:
 
     def _check(self) -> None:
         if self._course is not None and self.reached >= self.needed:
-            rule, names = self.setting.rule, self._pareto_names()
+            rule, names = self.setting.rule, self._standing().pareto_names
             proven = self.setting.threshold.proven and rule.alternatives == "complete"
             if self.setting.own:
                 proven, answer = rule.proven, np.zeros(len(self.labels.arms), dtype=np.bool_)
@@ -307,33 +301,17 @@ class Experiment:
     @property
     def reached(self) -> float:
         """What the threshold looks at: the certified margin, the evidence, or 1 if the rule's own test is passed."""
-        if self._course is None:
-            return -np.inf
-        if self.setting.own:
-            return float(own_stops(self._course, -np.log(self.delta)))
-        if not self.setting.certified:
-            return float(standing(self._course.near))
-        course = self._course
-        if not self.testable:
-            return -np.inf
-        binding = course.binding.copy()
-        return float(find_margin(course.fresh, course.near, course.grid, course.price, course.scratch, binding))
+        return -np.inf if self._course is None else self._standing().reached
 
     @property
     def testable(self) -> bool:
         """Is the pilot over, and every arm tried since?"""
-        whole = self._require_course().whole
-        return bool(whole[kernels.PULLS] >= whole[kernels.PILOT] and whole[kernels.MISSING] == 0)
+        return self._standing().testable
 
     @property
     def needed(self) -> float:
         """What it must reach."""
-        threshold, counts = self.setting.threshold, self.counts.astype(np.float64)
-        if self.setting.own:
-            return 1.0
-        if isinstance(threshold, UserThreshold):
-            return threshold.checked(counts, self.delta)
-        return threshold.level(self.delta, self.setting.shape) + threshold.growth(counts, self.setting.shape)
+        return level_at(self.setting, self.counts.astype(np.float64), self.delta)
 
     @property
     def done(self) -> bool:
@@ -348,17 +326,10 @@ class Experiment:
     @property
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set. Needs an outcome of every arm."""
-        course = self._require_course()
-        if isinstance(course.near, LawLedger):
-            inst = course.near.inst
-            return found_by(LawSolver(inst.M.copy(), inst.N.copy(), inst.law, inst.scale, inst.W, self.labels))
-        return found_by(solver(self.means, self.counts.astype(np.float64), self.family, self.setting.cone, self.labels))
+        return self._standing().evidence
 
-    def _before_discount(self, level: float) -> float:
-        """The evidence at which `reached` is `level`; they differ where a shared variance is estimated."""
-        n = self.n_pulls
-        laws = self.setting.laws
-        return level if laws is None or not laws.shared.any() else 0.5 * n * float(np.expm1(2.0 * level / n))
+    def _standing(self) -> Standing:
+        return Standing(self.setting, self._require_course(), self.family, self.delta)
 
     def _require_course(self) -> Course:
         if self._course is None:
@@ -366,28 +337,15 @@ class Experiment:
             raise ValueError(f"every arm must have been tried, got no outcome yet of {', '.join(missing)}")
         return self._course
 
-    def _pareto_names(self) -> tuple[str, ...]:
-        if self._course is None:
-            return ()
-        return tuple(self.labels.arms[k] for k in self._course.near.inst.mask.nonzero()[0])
-
     def _open_answer(self, status: Any) -> Recommendation:
-        """Decided are the arms of which no change of status is cheaper than the threshold."""
-        decided: set[int] = set()
-        if self._course is not None:
-            course = self._course
-            if self.setting.certified:
-                if self.testable:
-                    self._settle_tests(course)
-                    decided = {int(k) for k in np.flatnonzero(course.scratch.bound >= self.needed)}
-            elif not self.setting.own:
-                found, limit = self.evidence, self._before_discount(self.needed)
-                risky = {piece.arm for piece in found.pieces(max(limit - found.value, 0.0))}
-                decided = set(range(len(self.labels.arms))) - (risky if found.value < limit else set())
+        """What looks right now, and which arms are decided."""
+        looks, decided = (
+            ((), set()) if self._course is None else (self._standing().pareto_names, self._standing().decided())
+        )
         names = self.labels.arms
         return Recommendation(
             status,
-            self._pareto_names(),
+            looks,
             tuple(name for k, name in enumerate(names) if k in decided),
             tuple(name for k, name in enumerate(names) if k not in decided),
             self.delta,
@@ -416,61 +374,12 @@ class Experiment:
             if later:
                 parts.append(f"The {later} outcomes told since then do not change the answer.")
             return " ".join(parts)
-        have, need, left = self.reached, self.needed, self.forecast
-        parts = [
-            f"{self.n_pulls} pulls. Looks Pareto optimal: {', '.join(self._pareto_names())}.",
-            f"The closest alternative: {self.evidence.alternative or 'none'}.",
-        ]
-        what = "certified margin" if self.setting.certified else "evidence"
-        if self.setting.own:
-            return " ".join([*parts, f"{self.setting.rule.name}'s own test at delta {self.delta:g} is not passed yet."])
-        if self.setting.certified and not self.testable:
-            pilot = int(self._course.whole[kernels.PILOT])
-            parts.append(
-                f"The first {pilot:,} pulls only set the shares of the risk; then every option is tried again."
-            )
-        else:
-            parts.append(f"The {what} is {have:.2f}; it must reach {need:.2f} at delta {self.delta:g}.")
-        if self.setting.certified and self.testable:
-            better, worse = (self.labels.arms[k] for k in self._course.binding[:2])
-            parts.append(f"The weakest test: {better} over {worse}.")
-        many = "an unknown number of" if left is None else f"about {left:,}"
-        parts.append(f"At the current rate {many} more pulls.")
-        return " ".join(parts)
+        return self._standing().why_not_yet()
 
     @property
     def forecast(self) -> int | None:
         """Pulls still needed if the evidence goes on growing in proportion; None if there is none yet."""
-        if self._course is None or self.setting.own:
-            return None
-        paid, pulls = 0.0, self.n_pulls
-        if self.setting.certified:
-            if not self.testable:
-                return None
-            paid, pulls = self._paid(self._course), pulls - int(self._course.whole[kernels.PILOT])
-        have, need = self.reached + paid, self.needed + paid
-        if not have > 0:
-            return None
-        return max(int(np.ceil(pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
-
-    def _settle_tests(self, course: Course) -> None:
-        """Every arm's certified test, into the course's scratch space."""
-        fresh, goal = course.fresh, self.needed
-        near: Any = course.near.inst
-        if isinstance(fresh, LawFresh):
-            settle_law_tests(fresh, near, course.price, goal, course.scratch)
-        else:
-            settle_tests(fresh, near, course.grid, course.price, goal, course.scratch)
-
-    @staticmethod
-    def _paid(course: Course) -> float:
-        """The price of the binding test."""
-        better, worse, _, kind = course.binding
-        if better < 0:
-            return 0.0
-        if kind == IN_FRONT:
-            return float(course.price[IN_FRONT, better])
-        return float(course.price[OUT_OF_FRONT, worse] + course.price[AS_RIVAL, better])
+        return None if self._course is None else self._standing().forecast
 
     # Keeping it
 
@@ -558,16 +467,13 @@ class Experiment:
         >>> again.n_pulls, again.reached == experiment.reached
         (2, True)
         """
-        arrays = [] if self._course is None else kernels.leaves(self._course)
         head = {
-            "format": "prepex snapshot 1",
             "n_pulls": self.n_pulls,
             "stopped": None if self._stopped is None else asdict(self._stopped),
             # Before every arm was tried, what was told is the state.
             "log": [[arm, *reward.tolist()] for arm, reward in self._log] if self._course is None else [],
-            "arrays": [[str(array.dtype), *array.shape] for array in arrays],
         }
-        return zlib.compress(json.dumps(head).encode() + b"\n" + b"".join(array.tobytes() for array in arrays), 1)
+        return snapshots.pack(head, [] if self._course is None else kernels.leaves(self._course))
 
     def restore(self, snapshot: bytes) -> None:
         """Go on from a snapshot of an experiment with the same settings; forget what was told here.
@@ -575,22 +481,11 @@ class Experiment:
         What was told before the snapshot is not kept: `to_json` then refuses.
         """
         with document.damaged():
-            try:
-                head, _, numbers = zlib.decompress(snapshot).partition(b"\n")
-                given = json.loads(head)
-            except (zlib.error, ValueError) as error:
-                raise ValueError(f"snapshot must be what snapshot() gave, got something else: {error}") from None
-            if given["format"] != "prepex snapshot 1":
-                raise ValueError(f"snapshot must have the format 'prepex snapshot 1', got {given['format']!r}")
+            given, numbers = snapshots.unpack(snapshot)
             course = None
             if given["arrays"]:
                 course = self.setting.open(np.zeros((len(self.labels.arms), len(self.labels.objectives))), self.delta)
-                arrays, at = kernels.leaves(course), 0
-                if [[str(array.dtype), *array.shape] for array in arrays] != given["arrays"]:
-                    raise ValueError("snapshot must be of an experiment with the same settings, got other arrays")
-                for array in arrays:
-                    array[...] = np.frombuffer(numbers, array.dtype, array.size, at).reshape(array.shape)
-                    at += array.nbytes
+                snapshots.write_into(kernels.leaves(course), given, numbers)
             stopped = None
             if given["stopped"] is not None:
                 fields: dict[str, Any] = dict(given["stopped"])
