@@ -311,7 +311,8 @@ class Experiment:
     @property
     def needed(self) -> float:
         """What it must reach."""
-        return level_at(self.setting, self.counts.astype(np.float64), self.delta)
+        # Thresholds are of counts of at least one: before that, what it would be after one outcome of each arm.
+        return level_at(self.setting, np.maximum(self.counts, 1).astype(np.float64), self.delta)
 
     @property
     def done(self) -> bool:
