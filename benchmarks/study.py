@@ -63,9 +63,20 @@ def fork(url: str, name: str, pulls: int | None) -> tuple[int, int]:
         os._exit(code)
 
 
-def drain(reader: int) -> list[str]:
+def wait_for(reader: int, lines: int) -> bytes:
+    """What the worker wrote until so many lines were there."""
+    got = b""
+    while got.count(b"\n") < lines:
+        more = os.read(reader, 4096)
+        if not more:
+            raise RuntimeError("the worker ended by itself")
+        got += more
+    return got
+
+
+def drain(reader: int, before: bytes = b"") -> list[str]:
     with os.fdopen(reader, "rb") as pipe:
-        lines = pipe.read().decode().split("\n")
+        lines = (before + pipe.read()).decode().split("\n")
     return lines[:-1]  # what follows the last newline was not written in full
 
 
@@ -94,11 +105,12 @@ def kills(url: str, trials: int, seed: int = 0) -> dict:
     create(url, "killed", lease=0.2).close()
     for trial in range(trials):
         process, reader = fork(url, "killed", None)
-        # Every third is killed while it opens the study, the others at work.
-        time.sleep(rng.uniform(0.0, 0.02) if trial % 3 == 0 else rng.uniform(0.02, 0.25))
+        # Every third is killed while it opens the study, the others at work: after some reports, and any moment later.
+        before = b"" if trial % 3 == 0 else wait_for(reader, int(rng.integers(1, 6)))
+        time.sleep(rng.uniform(0.0, 0.02))
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-        acknowledged += drain(reader)
+        acknowledged += drain(reader, before)
         start = time.perf_counter()
         with Study.open(url, "killed") as study:
             study.status()
