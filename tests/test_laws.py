@@ -184,6 +184,26 @@ def test_means_at_the_border_of_the_domain(cone):
     assert everyone.value == 0.0
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_means_of_zero_do_not_hide_a_change_of_the_front(seed):
+    """A Poisson mean of 0 has no tilted minimum of its own; with what stands for it Z must still reach 0 exactly."""
+    rng = np.random.default_rng(seed)
+    facets, truth = np.eye(3) + 0.3, rng.uniform(0.1, 1.2, (4, 3))
+    total = rng.poisson(truth).astype(float)
+    near = open_law_ledger(make_instance(np.array([2, 2, 2]), np.ones((4, 3)), facets, total, np.ones(4)))
+    counts = np.ones(4)
+    refresh_law(near, 0.0)
+    for _ in range(40):
+        a = int(rng.integers(4))
+        counts[a] += 1
+        total[a] += rng.poisson(truth[a])
+        mean = total[a] / counts[a]
+        move_law(near, a, mean, mean - near.inst.M[a], counts[a])
+        refresh_law(near, 0.0)
+        fresh = open_means(near.inst.law, near.inst.scale, facets, near.inst.M.copy(), counts, 256)
+        assert near.inst.mask.tolist() == fresh.inst.mask.tolist()
+
+
 def test_poisson_zero_under_a_cone_is_a_limit():
     cone = Cone.angle(110)
     values = [

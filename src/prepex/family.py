@@ -13,7 +13,7 @@ Objectives of other families than a Gaussian with a covariance are independent g
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -76,13 +76,17 @@ class Family(ABC):
 
     def check_reward(self, reward: Floats, objectives: Sequence[str]) -> None:
         """Refuse a reward outside the support, naming objective, family and value."""
-        laws = self.laws(1, reward.size)
+        self.check_values(dict(zip(objectives, reward.tolist(), strict=True)), objectives)
+
+    def check_values(self, values: Mapping[str, float], objectives: Sequence[str]) -> None:
+        """The same for some of the objectives."""
+        laws = self.laws(1, len(objectives))
         if laws is None:
             return
-        for q, code in enumerate(laws.codes):
-            if not _in_support(code, reward[q]):
+        for q, (name, code) in enumerate(zip(objectives, laws.codes, strict=True)):
+            if name in values and not _in_support(code, values[name]):
                 raise ValueError(
-                    f"reward of {objectives[q]!r} must be {_SUPPORT[code]} for {laws.names[q]}, got {reward[q]:g}"
+                    f"reward of {name!r} must be {_SUPPORT[code]} for {laws.names[q]}, got {values[name]:g}"
                 )
 
 

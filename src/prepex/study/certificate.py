@@ -2,7 +2,9 @@
 
 Legend
     n, mean            outcomes of an arm, all of them; mean in the user's signs
-    after_pilot        those that the tests use: how many, and their mean facet scores (of benefits)
+    pilot              those that set the prices and the priors; only for families beyond the known Gaussian
+    after_pilot        those that the tests use: how many, and their mean facet scores (of benefits); for such families
+                       also the means, and the sums of squares around both
     price              of the arm's tests: as one of the answer, as one outside it, and as a rival of such
     test               e, the evidence of the arm's status; value = e less its price; margin = least value
 """
@@ -13,8 +15,10 @@ import numpy as np
 
 from prepex import __version__
 from prepex._kernels.course import Course
-from prepex._kernels.instance import Instance
-from prepex._kernels.ledger import VALUE
+from prepex._kernels.laws.fresh import LawFresh
+from prepex._kernels.laws.instance import squares
+from prepex._kernels.laws.law import STUDENT
+from prepex._kernels.laws.margin import e_law
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, e_value
 from prepex.experiment import Experiment
 from prepex.study.config import Config
@@ -36,14 +40,12 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
         for k, arm in enumerate(arms):
             arm["pareto"] = bool(course.near.inst.mask[k])
         if not certified:
-            evidence = _finite(float(course.near.real[VALUE]))
+            evidence = _finite(experiment.reached)
         elif experiment.testable:
             tests = _tests(course, labels.arms)
             for k, arm in enumerate(arms):
-                late = _fresh(course)
-                fresh = {"n": int(late.N[k]), "scores": late.S[k].tolist()}
                 names = (("in_front", IN_FRONT), ("out_of_front", OUT_OF_FRONT), ("as_rival", AS_RIVAL))
-                arm["after_pilot"] = fresh
+                arm |= _samples(course, k)
                 arm["price"] = {name: _finite(float(course.price[row, k])) for name, row in names}
                 arm["test"] = tests[k] | {"e": _finite(tests[k]["e"]), "value": _finite(tests[k]["value"])}
             if len(arms) > 1:
@@ -75,12 +77,15 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
 
 def _tests(course: Course, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """Every arm's test, by definition: min_j max_f for an arm of the answer, max_j min_f for another."""
-    fresh, grid, price, mask = _fresh(course), course.grid, course.price, course.near.inst.mask
-    K, m = fresh.S.shape
+    fresh, grid, price, mask = course.fresh, course.grid, course.price, course.near.inst.mask
+    K, m = course.near.inst.S.shape
     low, high = -np.inf, np.inf
 
     def e(i: int, j: int, f: int) -> float:
-        return float(e_value(fresh, grid, np.int64(i), np.int64(j), np.int64(f), low, high))
+        one, other, facet = np.int64(i), np.int64(j), np.int64(f)
+        if isinstance(fresh, LawFresh):
+            return float(e_law(fresh, one, other, facet, high))
+        return float(e_value(fresh, grid, one, other, facet, low, high))
 
     tests = []
     for i in range(K):
@@ -99,10 +104,29 @@ def _tests(course: Course, names: tuple[str, ...]) -> list[dict[str, Any]]:
     return tests
 
 
-def _fresh(course: Course) -> Instance:
-    """A study is Gaussian with known variances."""
-    assert isinstance(course.fresh, Instance)
-    return course.fresh
+def _samples(course: Course, k: int) -> dict[str, Any]:
+    """What the tests know of arm k."""
+    fresh = course.fresh
+    if not isinstance(fresh, LawFresh):
+        return {"after_pilot": {"n": int(fresh.N[k]), "scores": fresh.S[k].tolist()}}
+    inst, arm = fresh.inst, np.int64(k)
+    unknown = inst.law == STUDENT
+    return {
+        "pilot": {
+            "n": int(fresh.pulls[k]),
+            "means": fresh.mean[k].tolist(),
+            "squares": fresh.square[k].tolist(),
+            "scores": fresh.middle[k].tolist(),
+            "score_squares": fresh.square_f[k].tolist(),
+        },
+        "after_pilot": {
+            "n": int(inst.N[k]),
+            "means": inst.M[k].tolist(),
+            "squares": [float(squares(inst, arm, np.int64(q))) if own else 0.0 for q, own in enumerate(unknown)],
+            "scores": inst.S[k].tolist(),
+            "score_squares": inst.line[k].tolist(),
+        },
+    }
 
 
 def _finite(value: float) -> float | None:

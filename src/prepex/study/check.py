@@ -1,4 +1,5 @@
-"""An independent check of a certificate, with its log or without. It needs numpy and shares no code with the rest.
+"""An independent check of a certificate, with its log or without. It needs numpy and shares no code with the rest:
+this file, check_log.py for the log, and check_laws.py for families beyond the known Gaussian.
 
 Everything is computed by definition (docs/certified.md): hashes, the order of the outcomes, the pilot's shares of
 delta, and every test, each e-value by bisection on the slope of a convex function.
@@ -10,8 +11,6 @@ Legend
     price     in front, out of front, as rival (3, K)
 """
 
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,10 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepex.study import check_laws
+from prepex.study.check_laws import Sample
+from prepex.study.check_log import Outcomes, list_outcomes, read_log
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Pair = tuple[Floats, Floats]
-Outcomes = list[tuple[int, list[float]]]
 Document = Mapping[str, Any]
 
 # How far two computations of the same number may be apart, relative to 1 + its size.
@@ -62,6 +64,7 @@ class Design:
     rho: Floats
     pilot: int
     delta: float
+    laws: list[tuple[str, float]] | None
 
     @classmethod
     def read(cls, settings: Document) -> "Design":
@@ -70,10 +73,10 @@ class Design:
         arms, objectives = list(labels["arms"]), list(labels["objectives"])
         K, L = len(arms), len(objectives)
         signs = np.array([-1.0 if name in labels["minimise"] else 1.0 for name in objectives])
-        if "variance" in family:
+        laws = check_laws.read_laws(family, L)
+        covariance = np.array(family.get("covariance", np.eye(L)), dtype=float)
+        if laws is None and "variance" in family:
             covariance = np.diag(np.broadcast_to(np.array(family["variance"], dtype=float), L))
-        else:
-            covariance = np.array(family["covariance"], dtype=float)
         covariance = np.broadcast_to(covariance, (K, L, L)) * np.outer(signs, signs)
         W = np.array(settings["cone"]["facets"], dtype=float)
         var = np.einsum("fp,kpq,fq->kf", W, covariance, W)
@@ -82,7 +85,7 @@ class Design:
             rho = np.array(threshold["grid"], dtype=float)
             rounds = threshold["pilot"]
             pilot = K * (min(K, 20) if rounds is None else int(rounds))
-        return cls(arms, objectives, signs, W, var, rho, pilot, float(settings["delta"]))
+        return cls(arms, objectives, signs, W, var, rho, pilot, float(settings["delta"]), laws)
 
 
 # The mathematics
@@ -159,22 +162,25 @@ def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
     return np.array([np.log(m / share), np.log((1.0 - part) / share), -np.log(part)])
 
 
-def arm_tests(front: Bools, F: Floats, n: Floats, var: Floats, rho: Floats, price: Floats) -> Floats:
-    """Every arm's test less its price; the margin is the least."""
+def e_table(front: Bools, F: Floats, n: Floats, var: Floats, rho: Floats) -> Floats:
+    """e_f(i over j) for i in front (K, K, m)."""
     K, m = F.shape
     i, j = (index.ravel() for index in np.indices((K, K)))
-    needed = (i != j) & front[i]
-    i, j = i[needed], j[needed]
+    i, j = i[front[i]], j[front[i]]
     counts = np.repeat(n[i], m), np.repeat(n[j], m)
-    found = e_values((F[i] - F[j]).ravel(), counts, (var[i].ravel(), var[j].ravel()), rho).reshape(-1, m)
-    value = np.full(K, np.inf)
-    for k in range(K):
+    found = np.full((K, K, m), -np.inf)
+    found[i, j] = e_values((F[i] - F[j]).ravel(), counts, (var[i].ravel(), var[j].ravel()), rho).reshape(-1, m)
+    return found
+
+
+def arm_tests(front: Bools, e: Floats, price: Floats) -> Floats:
+    """Every arm's test less its price; the margin is the least."""
+    value = np.full(len(front), np.inf)
+    for k in range(len(front)):
         if front[k]:
-            mine = i == k
-            value[k] = found[mine].max(axis=1).min(initial=np.inf) - price[0, k]
+            value[k] = np.delete(e[k], k, axis=0).max(axis=1).min(initial=np.inf) - price[0, k]
         else:
-            mine = (j == k) & front[i]
-            value[k] = (found[mine].min(axis=1) - price[2, i[mine]]).max() - price[1, k]
+            value[k] = (e[front, k].min(axis=1) - price[2, front]).max() - price[1, k]
     return value
 
 
@@ -194,65 +200,6 @@ def level(name: str, N: Floats, L: int, delta: float) -> float:
     border, u = 1.0 / math.log(1.5), inverse(y)
     cost = 2.0 * math.exp(1.0 / u) * u if y >= border - math.log(border) else 3.0 * (y + math.log(border))
     return N.size * L * cost + 3.0 * L * float(np.log1p(np.log(N)).sum())
-
-
-# The log
-
-
-def canonical(document: Any) -> str:
-    """JSON in one way only."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
-def read_log(lines: Iterable[str], result: Result) -> list[dict[str, Any]]:
-    """The events of an exported log, each checked against its hash and the one before it."""
-    events, previous = list[dict[str, Any]](), "0" * 64
-    for number, line in enumerate(lines):
-        try:
-            event = json.loads(line)
-            exact = canonical(event) == line.removesuffix("\n") and line.endswith("\n")
-            bare = canonical({name: value for name, value in event.items() if name != "hash"})
-            good = exact and event["position"] == number and event["previous"] == previous
-            if not good or hashlib.sha256(bare.encode()).hexdigest() != event["hash"]:
-                raise ValueError("its hash or place is wrong")
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            result.problems.append(f"log, event {number}: damaged: {error}")
-            break
-        previous = event["hash"]
-        events.append(event)
-    return events
-
-
-def list_outcomes(events: list[dict[str, Any]], objectives: list[str]) -> Outcomes:
-    """(arm, outcome) in the order in which they enter: that of the pulls, each waiting for those before it."""
-    values, arm = dict[int, dict[str, float]](), dict[int, int]()
-    queue, entered, ahead = list[int](), list[int](), 0
-    lapsed, settled, void = set[int](), set[int](), set[int]()
-    for event in events:
-        kind, pull, data = event["kind"], event["pull"], event["data"]
-        if kind == "config":
-            continue
-        if kind in ("asked", "imported"):
-            arm[pull], values[pull] = data["arm"], {}
-            queue.append(pull)
-        values[pull].update(data.get("outcome", {}))
-        full = len(values[pull]) == len(objectives)
-        if kind == "voided":
-            void.add(pull)
-        elif kind == "expired":
-            lapsed.add(pull)
-        elif pull in lapsed and full and pull not in settled:
-            settled.add(pull)
-            entered.append(pull)
-        while ahead < len(queue):
-            first = queue[ahead]
-            if first not in lapsed and first not in void:
-                if len(values[first]) < len(objectives):
-                    break
-                settled.add(first)
-                entered.append(first)
-            ahead += 1
-    return [(arm[pull], [values[pull][name] for name in objectives]) for pull in entered if pull not in void]
 
 
 # The certificate
@@ -286,7 +233,10 @@ def _check(certificate: Document, log: Iterable[str] | None, result: Result) -> 
     means = np.array([arm["mean"] for arm in arms], dtype=float)
     S = means * design.signs @ design.W.T
     if outcomes is not None:
-        S = _check_means(outcomes, design, N, means, result)
+        whole = _sample(outcomes, design)
+        result.expect("counts", np.array_equal(whole.n, N), "not those of the log")
+        result.expect("means", _near(whole.mean, means, CLOSE), "not those of the log")
+        S = whole.score
     if settings["threshold"]["name"] == "own":
         result.notes.append("the rule's own test and answer are not checked, only the data")
         return
@@ -321,7 +271,7 @@ def _check_level(certificate: Document, N: Floats, L: int, complete: bool, resul
 
 
 def _check_log(certificate: Document, log: Iterable[str], design: Design, result: Result) -> Outcomes | None:
-    events = read_log(log, result)
+    events = read_log(log, result.problems)
     size, head = certificate["log"]["events"], certificate["log"]["hash"]
     if not result.problems and (len(events) < size or size < 1 or events[size - 1]["hash"] != head):
         result.problems.append(f"log: event {size - 1} has not the hash {head} of the certificate")
@@ -337,21 +287,13 @@ def _check_log(certificate: Document, log: Iterable[str], design: Design, result
     return found[:wanted]
 
 
-def _check_means(outcomes: Outcomes, design: Design, N: Floats, means: Floats, result: Result) -> Floats:
-    arm = np.array([k for k, _ in outcomes])
-    values = np.array([row for _, row in outcomes])
-    result.expect("counts", bool(np.all(np.bincount(arm, minlength=len(N)) == N)), "not those of the log")
-    own = np.array([values[arm == k].mean(axis=0) for k in range(len(N))])
-    result.expect("means", _near(own, means, CLOSE), "not those of the log")
-    return np.asarray(own * design.signs @ design.W.T)
-
-
 def _check_tests(
     certificate: Document, design: Design, whole: Pair, outcomes: Outcomes | None, front: Bools, result: Result
 ) -> None:
     arms, (N, S) = certificate["arms"], whole
     n = np.array([arm["after_pilot"]["n"] for arm in arms], dtype=float)
     F = np.array([arm["after_pilot"]["scores"] for arm in arms], dtype=float)
+    var, W, parts = design.var, design.W * design.signs, None
     price = np.array([[arm["price"][row] for arm in arms] for row in ("in_front", "out_of_front", "as_rival")])
     early, tolerance = N - n, DIFFERENCE
     result.expect("pilot", early.sum() == design.pilot and bool(np.all(n > 0)), f"not {design.pilot} outcomes")
@@ -360,25 +302,29 @@ def _check_tests(
     with np.errstate(divide="ignore", invalid="ignore"):
         pilot = (N[:, None] * S - n[:, None] * F) / early[:, None]
     if outcomes is not None:
-        scores = np.array([row for _, row in outcomes]) * design.signs @ design.W.T
-        arm = np.array([k for k, _ in outcomes])
-        first = np.unique(arm, return_index=True)[1]
-        order = np.concatenate([first, np.setdiff1d(np.arange(arm.size), first)])
-        arm, scores, tolerance = arm[order], scores[order], CLOSE
-        late, late_scores = arm[design.pilot :], scores[design.pilot :]
-        result.expect("after_pilot", bool(np.all(np.bincount(late, minlength=len(N)) == n)), "not those of the log")
-        own = np.array([late_scores[late == k].mean(axis=0) for k in range(len(N))])
-        result.expect("after_pilot", _near(own, F, CLOSE), "scores are not those of the log")
-        F = own
-        head, head_scores = arm[: design.pilot], scores[: design.pilot]
+        first = np.unique([k for k, _ in outcomes], return_index=True)[1].tolist()
+        order = [*first, *sorted({*range(len(outcomes))} - {*first})]
+        head, late = (
+            _sample([outcomes[t] for t in part], design) for part in (order[: design.pilot], order[design.pilot :])
+        )
+        result.expect("after_pilot", np.array_equal(late.n, n), "not those of the log")
+        result.expect("after_pilot", _near(late.score, F, CLOSE), "scores are not those of the log")
+        F, tolerance = late.score, CLOSE
         if design.pilot:
-            pilot = np.array([head_scores[head == k].mean(axis=0) for k in range(len(N))])
-    expected = pilot_prices(pilot, early, design.var)
+            parts, pilot = (head, late), head.score
+    if design.laws is not None:
+        parts = parts or (Sample.read(arms, "pilot"), Sample.read(arms, "after_pilot"))
+        var, pilot = check_laws.variances(design.laws, W, parts[0]), parts[0].score
+    expected = pilot_prices(pilot, early, var)
     result.expect("price", _near(expected, price, tolerance), "not what the pilot gives")
     # The theorem needs shares that sum to at most one; the rest is taste.
     share = design.W.shape[0] * np.exp(-price[0])
     result.expect("price", share.sum() <= 1.0 + 1e-9, f"shares of delta sum to {share.sum():g}")
-    value = arm_tests(front, F, n, design.var, design.rho, price)
+    if design.laws is not None and parts is not None:
+        e = check_laws.Tests(design.laws, W, *parts).table(front)
+    else:
+        e = e_table(front, F, n, var, design.rho)
+    value = arm_tests(front, e, price)
     given = np.array([np.inf if arm["test"]["value"] is None else arm["test"]["value"] for arm in arms])
     for k, arm in enumerate(arms):
         # A test that does not hold at all is written as null, like one that needs nothing.
@@ -393,6 +339,11 @@ def _check_tests(
         "status", passed == (status == "certified"), f"margin {margin:.6g}, needed {needed:.6g}, got {status}"
     )
     result.notes.append(f"margin {margin:.6g}, needed {needed:.6g}")
+
+
+def _sample(outcomes: Outcomes, design: Design) -> Sample:
+    values = np.array([row for _, row in outcomes]).reshape(len(outcomes), len(design.objectives))
+    return Sample.of(np.array([k for k, _ in outcomes], dtype=int), values, len(design.arms), design.W * design.signs)
 
 
 def _near(a: Any, b: Any, tolerance: float) -> bool:

@@ -7,18 +7,27 @@ from pathlib import Path
 from typing import Any
 
 from prepex import _checks
+from prepex.family import Family
 from prepex.labels import Labels
 
 # Columns by which a table of summaries gives itself away.
 SUMMARY = ("n", "count", "counts", "mean", "sd", "std", "se", "variance")
 
 
-def outcome_values(outcome: Any, objectives: tuple[str, ...]) -> dict[str, float]:
-    """By name, some or all; or a list of all.
+def outcome_values(outcome: Any, objectives: tuple[str, ...], family: Family) -> dict[str, float]:
+    """By name, some or all; or a list of all. Values that the family cannot give are refused.
 
-    >>> outcome_values([1, 2.5], ("gain", "cost")), outcome_values({"cost": 2.5}, ("gain", "cost"))
-    ({'gain': 1.0, 'cost': 2.5}, {'cost': 2.5})
+    >>> from prepex import Bernoulli
+    >>> objectives = ("cured", "toxic")
+    >>> outcome_values([1, 0], objectives, Bernoulli()), outcome_values({"toxic": 1}, objectives, Bernoulli())
+    ({'cured': 1.0, 'toxic': 0.0}, {'toxic': 1.0})
     """
+    values = _named(outcome, objectives)
+    family.check_values(values, objectives)
+    return values
+
+
+def _named(outcome: Any, objectives: tuple[str, ...]) -> dict[str, float]:
     if isinstance(outcome, Mapping):
         if not outcome:
             raise ValueError(f"outcome must have some of {', '.join(map(repr, objectives))}, got none")
@@ -35,7 +44,9 @@ def _value(name: str, value: Any) -> float:
     return float(_checks.real_array(f"outcome {name!r}", [value], ("value", 1))[0])
 
 
-def read_outcomes(path: str | os.PathLike[str], arm: str, labels: Labels) -> list[tuple[int, tuple[float, ...]]]:
+def read_outcomes(
+    path: str | os.PathLike[str], arm: str, labels: Labels, family: Family
+) -> list[tuple[int, tuple[float, ...]]]:
     """(arm, outcome) of every row; an error names the line."""
     rows = []
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
@@ -57,6 +68,7 @@ def read_outcomes(path: str | os.PathLike[str], arm: str, labels: Labels) -> lis
             try:
                 number = _checks.member("arm", row[arm], labels.arms)
                 values = tuple(_parsed(name, row[name]) for name in labels.objectives)
+                family.check_values(dict(zip(labels.objectives, values, strict=True)), labels.objectives)
             except ValueError as error:
                 raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
             rows.append((number, values))

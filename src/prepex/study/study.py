@@ -13,7 +13,7 @@ from typing import Any
 from prepex import __version__, _checks
 from prepex.cone import Cone
 from prepex.experiment import Experiment, Recommendation
-from prepex.family import Gaussian
+from prepex.family import Family
 from prepex.sampling import Rule
 from prepex.study import audit, ingest, summary, words
 from prepex.study.answers import Observation, Overview, Receipt, Status, Ticket
@@ -36,6 +36,7 @@ class Study:
 
     >>> import tempfile
     >>> from pathlib import Path
+    >>> from prepex import Gaussian
     >>> storage = Path(tempfile.mkdtemp()) / "trials.db"
     >>> study = Study.create(storage, "dose", arms=("low", "high"), objectives=("gain",), family=Gaussian(variance=1.0))
     >>> ticket = study.ask(actor="site A")
@@ -61,7 +62,7 @@ class Study:
         *,
         arms: Sequence[str] | int,
         objectives: Sequence[str] | int,
-        family: Gaussian,
+        family: Family,
         cone: Cone | None = None,
         delta: float = 0.05,
         sampling: Rule | None = None,
@@ -91,8 +92,6 @@ class Study:
             max_pulls=max_pulls,
             max_pending=max_pending,
         )
-        if experiment.setting.laws is not None:
-            raise ValueError(f"family of a study must be Gaussian with known variances, got {family!r}")
         data = Config.make(name, experiment, lease).to_document()
         place = storage if isinstance(storage, Storage) else Storage(storage, create=True)
         with place.writing() as connection:
@@ -245,7 +244,8 @@ class Study:
         """
         with self._session.writing(actor) as draft:
             labels = draft.state.experiment.labels
-            rows, source = ingest.read_outcomes(path, arm, labels), Path(path).name
+            rows = ingest.read_outcomes(path, arm, labels, draft.state.experiment.family)
+            source = Path(path).name
             with draft.together():
                 for number, outcome in rows:
                     token = f"{draft.next}-{secrets.token_hex(4)}"
@@ -324,4 +324,5 @@ class Study:
 
 
 def _values(outcome: Outcome, state: State) -> dict[str, float]:
-    return ingest.outcome_values(outcome, state.experiment.labels.objectives)
+    experiment = state.experiment
+    return ingest.outcome_values(outcome, experiment.labels.objectives, experiment.family)

@@ -278,16 +278,20 @@ def remove_law(inst: LawInstance, i: Int, j: Int, star: Star, lab: Lab) -> float
     link, real, S, V = star.link, star.real, inst.S, inst.V
     m = S.shape[1]
     cap = min(inst.cap[i], inst.cap[j])
-    value = 0.0
+    value, apart = 0.0, False
     for c in range(m):
         link[c, ARM] = i
         link[c, FACET] = c
         gap = max(S[i, c] - S[j, c], 0.0)
+        apart = apart or gap > 0.0
         real[c, Y] = gap if inst.plain or gap == 0.0 else gap / (V[i, c] + V[j, c])
     if inst.plain:
         for c in range(m):
             if real[c, Y] > 0.0:
                 value += pool_cost(inst, j, star, m, np.int64(c), np.int64(-1))
+        return value
+    if not apart:
+        # Exactly 0, and not what is left of the dual of a Poisson mean of 0: it tells that i is dominated now.
         return value
     if cap > 0.0:
         value = newton(inst, j, star, m, cap, lab)
