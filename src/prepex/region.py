@@ -38,7 +38,7 @@ def radius(counts: ArrayLike, n_objectives: int, delta: float) -> Floats:
 
 
 def _root(slope: Floats, offset: Floats, level: float) -> Floats:
-    """q with log sum_j exp(offset_j + slope_j q) = level, from above: convex and increasing, so Newton descends to it."""
+    """q with log sum exp(offset + slope q) = level: convex and increasing, so Newton from above descends to it."""
     q = np.min((level - offset) / slope, axis=1)
     for _ in range(50):
         terms = offset + slope * q[:, None]

@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 from prepex import __version__
@@ -20,7 +19,9 @@ try:
 except ImportError:
     raise ImportError("the server needs an extra: pip install 'prepex[server]'") from None
 
-HERE = Path(__file__).parent
+from prepex.server import pages
+from prepex.server.view import view_router
+
 # Nothing from elsewhere is loaded, so the dashboard works offline and leaks nothing.
 POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'"
 
@@ -103,7 +104,8 @@ def make_app(storage: str | os.PathLike[str], keys: Keys | None = None, **limits
     app.state.keys = keys
     studies = Studies(storage)
     _add_errors(app)
-    _add_pages(app)
+    app.include_router(pages.router)
+    app.include_router(view_router(studies.__getitem__, needs("observer")))
 
     @app.get("/api/studies")
     def list_studies(_: Observer) -> list[dict[str, Any]]:
@@ -173,22 +175,6 @@ def _add_errors(app: FastAPI) -> None:
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         return response
-
-
-def _add_pages(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
-    def page() -> Response:
-        return Response((HERE / "page.html").read_text(encoding="utf-8"), media_type="text/html")
-
-    @app.get("/page.js", include_in_schema=False)
-    def script() -> Response:
-        return Response((HERE / "page.js").read_text(encoding="utf-8"), media_type="text/javascript")
-
-    @app.get("/plotly.js", include_in_schema=False)
-    def plotly() -> Response:
-        from plotly.offline import get_plotlyjs
-
-        return Response(get_plotlyjs(), media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
 
 
 def is_loopback(host: str) -> bool:

@@ -33,6 +33,14 @@ class Point(NamedTuple):
     needed: float
 
 
+class Past(NamedTuple):
+    """The curve, the outcomes it has followed, and whether these are all."""
+
+    points: tuple[Point, ...]
+    n_pulls: int
+    complete: bool
+
+
 class History:
     """Follows a log. It has an Experiment of its own, so that each entry is told once, however often one looks.
 
@@ -103,6 +111,8 @@ class History:
                 self.points.append(_look(self.experiment))
             if time.monotonic() > end and stop < self.n_entries:
                 return False
+        # What was told is kept here already.
+        self.experiment.restore(self.experiment.snapshot())
         return True
 
     def _stops(self) -> Iterator[int]:
@@ -123,10 +133,11 @@ class History:
         else:
             self.experiment.tell_log(arms, rows)
 
-    def curve(self) -> list[Point]:
-        """All points, and the last entry told."""
+    def past(self, end: int) -> Past:
+        """What is known, of a log that ends at the position `end`."""
         last = self.experiment.n_pulls
-        return self.points + ([_look(self.experiment)] if last and last % self.stride else [])
+        latest = [_look(self.experiment)] if last % self.stride else []
+        return Past((*self.points, *latest), last, self.position == end and last == self.n_entries)
 
 
 def _look(experiment: Experiment) -> Point:

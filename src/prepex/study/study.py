@@ -6,6 +6,7 @@ Every call is one transaction. The log is the truth; the state in memory follows
 import os
 import secrets
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -25,7 +26,9 @@ from prepex.study.answers import Blocker, Overview, Receipt, Status, Ticket
 from prepex.study.certificate import make_certificate
 from prepex.study.config import Config
 from prepex.study.events import GENESIS, Event, linked, read_line, seal
+from prepex.study.history import History, Past
 from prepex.study.line import Entry, Line, list_entries
+from prepex.study.picture import make_picture
 from prepex.study.state import PastChangedError, State
 from prepex.study.storage import Log, Storage
 
@@ -57,6 +60,9 @@ class Study:
         self._number = storage.find(name)
         self._lock = threading.RLock()
         self._state: State | None = None
+        # Looking back may take a while: others need not wait for it.
+        self._looking = threading.Lock()
+        self._history: History | None = None
 
     # Creating and finding
 
@@ -331,7 +337,11 @@ class Study:
     def why(self) -> str:
         """Why it has not stopped yet, or what it answered, in words."""
         with self._reading() as (state, _):
-            words, status = state.experiment.why(), self._status(state)
+            return self._why(state, self._status(state))
+
+    @staticmethod
+    def _why(state: State, status: Status) -> str:
+        words = state.experiment.why()
         if status.blocker is not None:
             b = status.blocker
             by = f" by {b.actor}" if b.actor else ""
@@ -340,6 +350,31 @@ class Study:
                 " tell it, or void it."
             )
         return words
+
+    def head(self) -> str:
+        """The last hash of the log: the same as long as nothing has happened."""
+        with self._storage.reading() as connection:
+            return Log(connection, self._number).head
+
+    def picture(self) -> dict[str, Any]:
+        """All that a page about the study shows, but its history, as a JSON document."""
+        with self._reading() as (state, _):
+            status = self._status(state)
+            return make_picture(state, status, self._why(state, status))
+
+    def history(self, patience: float = np.inf) -> Past:
+        """The evidence along the study. It goes on from the last call, for about `patience` seconds at most."""
+        with self._looking, self._storage.reading() as connection:
+            log, found = Log(connection, self._number), self._history
+            moved = found is not None and (found.position > log.position or found.head != log.hash_at(found.position))
+            if found is None or moved:
+                first = log.at(0)
+                assert first is not None
+                found = self._history = History(Config.read(first.data))
+            end = time.monotonic() + patience
+            if found.read(log.since(found.position), patience):
+                found.advance(end - time.monotonic())
+            return found.past(log.position)
 
     def certificate(self) -> dict[str, Any]:
         """The answer with all that it rests on, as a JSON document. See `prepex verify`."""

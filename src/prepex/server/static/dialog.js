@@ -1,0 +1,45 @@
+// One dialog for every form that needs a few fields. Escape and Cancel close it; the browser keeps the focus inside.
+import { at, el, say } from "./dom.js";
+
+/** fields: [{name, label, hint, value, number, required, fixed}]; send(values) runs on submit and may refuse. */
+export function openForm({ title, words, fields, button, send }) {
+  const dialog = at("dialog"), form = dialog.querySelector("form"), error = dialog.querySelector(".error");
+  const [main, cancel] = [form.querySelector("button.main"), form.querySelector("button.cancel")];
+  say(at("dialog-title"), title);
+  say(at("dialog-words"), words);
+  say(main, button);
+  say(error, "");
+  form.querySelector(".fields").replaceChildren(...fields.map((field, k) => el("label", {}, field.label, field.hint ? el("small", {}, " " + field.hint) : null,
+    el("input", { name: `field ${k}`, autocomplete: "off", maxlength: field.number ? null : 2000, value: field.value ?? "", disabled: Boolean(field.fixed) }))));
+  cancel.onclick = () => dialog.close();
+  form.onsubmit = async (event) => {
+    event.preventDefault();
+    const values = {};
+    try {
+      for (const [k, field] of fields.entries()) {
+        const input = form.elements[`field ${k}`], text = input.value.trim();
+        if (field.fixed || text === "") {
+          if (field.required) throw refuse(input, `${field.label}: please fill it in`);
+          continue;
+        }
+        const value = field.number ? Number(text.replace(",", ".")) : text;
+        if (field.number && !Number.isFinite(value)) throw refuse(input, `${field.label}: a number is needed, got ${text}`);
+        values[field.name] = value;
+      }
+      main.disabled = true;
+      await send(values);
+      dialog.close();
+    } catch (problem) {
+      say(error, problem.message);
+    } finally {
+      main.disabled = false;
+    }
+  };
+  dialog.showModal();
+  (form.querySelector("input:not(:disabled)") || main).focus();
+}
+
+function refuse(input, words) {
+  input.focus();
+  return new Error(words);
+}
