@@ -10,7 +10,8 @@ import pytest
 from prepex import Cone, Experiment, Gaussian, Study
 from prepex.sampling import APE, PSIPS, FraPPE
 from prepex.stopping import Certified
-from prepex.study import study as module
+from prepex.study import session as module
+from prepex.study import words
 
 TRUTH = {"a": (1.0, 0.0), "b": (0.0, -1.0), "c": (-0.5, 0.5)}
 
@@ -58,7 +59,7 @@ def clock(monkeypatch):
             return f"2030-01-01T{self.minutes // 60:02d}:{self.minutes % 60:02d}:00.000000+00:00"
 
     clock = Clock()
-    monkeypatch.setattr(module, "_now", clock)
+    monkeypatch.setattr(words, "now", clock)
     return clock
 
 
@@ -224,7 +225,7 @@ def test_import_of_historic_outcomes(storage, tmp_path):
     path = tmp_path / "old.csv"
     path.write_text("arm,v,note,u\n" + "".join(f"{arm},{v!r},x,{u!r}\n" for arm, (u, v) in rows))
     assert study.import_csv(path, actor="ada") == 9
-    alone = study._state.config.experiment()
+    alone = study._session.state.config.experiment()
     alone.tell_many(rows)
     status = Study.open(storage, "dose").status()
     assert status.imported == 9 and status.n_pulls == 9
@@ -267,7 +268,7 @@ def test_a_checkpoint_is_the_replay_bit_for_bit(place, monkeypatch, sampling, th
         study.ask(2)
         fresh = Study.open(place, "dose")
         assert fresh.status() == study.status()
-        assert fresh._state.experiment.snapshot() == study._state.experiment.snapshot()
+        assert fresh._session.state.experiment.snapshot() == study._session.state.experiment.snapshot()
         assert fresh.verify().ok
         with sqlite3.connect(place) as connection:
             assert connection.execute("SELECT count(*) FROM prepex_checkpoints").fetchone() == (1,)

@@ -70,7 +70,7 @@ def test_any_flipped_byte_of_the_log_is_found(written):
         at = int(rng.integers(len(text)))
         wrong = text[:at] + chr(ord(text[at]) ^ (1 << int(rng.integers(7)))) + text[at + 1 :]
         connection.execute(f"UPDATE prepex_events SET {column} = ? {where}", (wrong, position))
-        verdict = study.verify() if turn % 2 else Study.open(study._storage.url.database, "x").verify()
+        verdict = study.verify() if turn % 2 else Study.open(study._session.storage.url.database, "x").verify()
         assert not verdict.ok, (position, column, at)
         connection.execute(f"UPDATE prepex_events SET {column} = ? {where}", (text, position))
     assert study.verify().ok
@@ -90,5 +90,5 @@ def test_any_flipped_byte_of_the_log_is_found(written):
 def test_a_cut_log_and_other_columns_are_found(written, damage):
     study, connection = written
     connection.execute(damage)
-    for again in (study, Study.open(study._storage.url.database, "x")):
+    for again in (study, Study.open(study._session.storage.url.database, "x")):
         assert again.verify().problems != ()

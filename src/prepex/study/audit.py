@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from prepex.study.events import Event, linked, read
+from prepex.study.log import Log
 from prepex.study.state import State
-from prepex.study.storage import Log
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Legend
     stride    entries between two points: a power of two, so that a longer study keeps every other point
 """
 
+import threading
 import time
 from array import array
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,7 @@ from prepex.experiment import Experiment
 from prepex.study.config import Config
 from prepex.study.events import Event
 from prepex.study.line import Line
+from prepex.study.log import Log
 
 # Most points; events or entries that are taken between two looks at the clock.
 POINTS, SLICE = 200, 4096
@@ -138,6 +140,26 @@ class History:
         last = self.experiment.n_pulls
         latest = [_look(self.experiment)] if last % self.stride else []
         return Past((*self.points, *latest), last, self.position == end and last == self.n_entries)
+
+
+class Lookback:
+    """A History kept between looks. Threads take turns; those that write need not wait."""
+
+    def __init__(self) -> None:
+        self._history: History | None = None
+        self._lock = threading.Lock()
+
+    def look(self, log: Log, patience: float) -> Past:
+        """Go on to the end of the log, for about so many seconds at most."""
+        with self._lock:
+            found, end = self._history, time.monotonic() + patience
+            if found is None or log.hash_at(found.position) != found.head:
+                first = log.at(0)
+                assert first is not None
+                found = self._history = History(Config.read(first.data))
+            if found.read(log.since(found.position), patience):
+                found.advance(end - time.monotonic())
+            return found.past(log.position)
 
 
 def _look(experiment: Experiment) -> Point:

@@ -138,22 +138,24 @@ class Line:
         self.tally = dict(given["tally"])
 
 
-def list_entries(line: Line, events: Iterable[Event]) -> dict[int, Entry]:
-    """Every entry of a whole log, in order, amended ones with what they were corrected to; `line` ends up at its end.
+def amend(line: Line, entries: dict[int, Entry], event: Event) -> None:
+    """Change the past: a corrected outcome keeps its place; a voided one leaves it, and others keep theirs."""
+    assert event.pull is not None
+    entry = entries.pop(event.pull) if event.kind == "voided" else entries[event.pull]
+    line.tally[event.kind] += 1
+    if event.kind == "corrected":
+        known = dict(zip(line.objectives, entry.outcome, strict=True)) | event.data["outcome"]
+        outcome = tuple(known[name] for name in line.objectives)
+        entries[event.pull] = entry._replace(outcome=outcome)
 
-    A correction keeps the place of the outcome, and a voided outcome leaves its place empty: the others keep theirs.
-    """
+
+def list_entries(line: Line, events: Iterable[Event]) -> dict[int, Entry]:
+    """Every entry of a whole log, in order, amended ones with what they were corrected to; `line` ends at its end."""
     entries: dict[int, Entry] = {}
     for event in events:
-        if not line.changes_the_past(event):
-            for entry in line.apply(event):
-                entries[entry.pull] = entry
+        if line.changes_the_past(event):
+            amend(line, entries, event)
             continue
-        assert event.pull is not None
-        entry = entries.pop(event.pull) if event.kind == "voided" else entries[event.pull]
-        line.tally[event.kind] += 1
-        if event.kind == "corrected":
-            known = dict(zip(line.objectives, entry.outcome, strict=True)) | event.data["outcome"]
-            outcome = tuple(known[name] for name in line.objectives)
-            entries[event.pull] = entry._replace(outcome=outcome)
+        for entry in line.apply(event):
+            entries[entry.pull] = entry
     return entries

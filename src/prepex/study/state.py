@@ -16,7 +16,7 @@ MOST_PULLS = 50_000
 
 
 class PastChangedError(Exception):
-    """An outcome that had entered was amended: the state must be computed anew from the whole log."""
+    """An outcome that had entered was amended, or the log is another one: the state must be computed anew."""
 
 
 class State:
@@ -38,9 +38,12 @@ class State:
             raise ValueError("log must begin with a config, got none")
         state = cls(Config.read(first.data), first)
         state.enter(list_entries(state.line, state.noted(rest)).values())
-        # The outcomes are in the log: no need to keep them in memory as well.
-        state.experiment.restore(state.experiment.snapshot())
+        state.forget()
         return state
+
+    def forget(self) -> None:
+        """The outcomes are in the log: no need to keep them in memory as well."""
+        self.experiment.restore(self.experiment.snapshot())
 
     def noted(self, events: Iterable[Event]) -> Iterable[Event]:
         """The same events; the state's position follows."""
@@ -52,7 +55,8 @@ class State:
         """What has happened since. An event that changes the past is refused, and the state is then of no use."""
         entered: list[Entry] = []
         for event in self.noted(events):
-            if self.line.changes_the_past(event):
+            # Another log under the same name (deleted and made anew) does not continue this one.
+            if event.previous != self.head or self.line.changes_the_past(event):
                 raise PastChangedError
             entered += self.line.apply(event)
         self.enter(entered)

@@ -4,22 +4,17 @@ A write is one transaction that holds the lock of its study from the beginning: 
 the study FOR UPDATE in PostgreSQL. So writers queue up, and none ever has to start again.
 """
 
-import hashlib
 import os
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from prepex.study.events import GENESIS, Event, read
-
-try:
-    import sqlalchemy as sa
-    from sqlalchemy.engine import Connection, Engine
-except ImportError:
-    raise ImportError("studies need an extra: pip install 'prepex[study]'") from None
+from prepex.study.log import Log, NoStudyError
+from prepex.study.tables import Connection, checkpoints, events, sa, studies
 
 VERSION_TABLE = "prepex_version"
 LATEST = "0001"
@@ -27,36 +22,10 @@ LATEST = "0001"
 PATIENCE = 600
 # Any fixed number: who creates the tables in PostgreSQL holds this advisory lock.
 TABLES_LOCK = 7_305_511
-# Rows in one INSERT or SELECT.
-CHUNK = 10_000
 
-metadata = sa.MetaData()
-studies = sa.Table(
-    "prepex_studies",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text),
-    sa.Column("position", sa.BigInteger),
-    sa.Column("head", sa.Text),
-)
-events = sa.Table(
-    "prepex_events",
-    metadata,
-    sa.Column("study", sa.Integer, primary_key=True),
-    sa.Column("position", sa.BigInteger, primary_key=True),
-    sa.Column("pull", sa.BigInteger),
-    sa.Column("text", sa.Text),
-    sa.Column("hash", sa.Text),
-)
-checkpoints = sa.Table(
-    "prepex_checkpoints",
-    metadata,
-    sa.Column("study", sa.Integer, primary_key=True),
-    sa.Column("position", sa.BigInteger),
-    sa.Column("head", sa.Text),
-    sa.Column("digest", sa.Text),
-    sa.Column("saved", sa.LargeBinary),
-)
+
+class NameTakenError(ValueError):
+    """There is a study of this name already."""
 
 
 def as_url(storage: str | os.PathLike[str]) -> sa.URL:
@@ -90,6 +59,7 @@ class Storage:
         if self.is_sqlite:
             self._check_file(Path(str(self.url.database)), create)
         self.engine = self._connectable()
+        self._file: tuple[int, int] | None = None
         # Connections are closed, not left to the garbage collector, which drivers complain about.
         weakref.finalize(self, self.engine.dispose)
         self._migrate()
@@ -101,7 +71,7 @@ class Storage:
         if not create and not path.exists():
             raise ValueError(f"storage must exist, got no file {str(path)!r}")
 
-    def _connectable(self) -> Engine:
+    def _connectable(self) -> sa.Engine:
         if not self.is_sqlite:
             try:
                 return sa.create_engine(self.url, pool_pre_ping=True)
@@ -112,12 +82,28 @@ class Storage:
         sa.event.listen(engine, "begin", _begin_sqlite)
         return engine
 
-    def _own(self) -> Engine:
+    def _own(self) -> sa.Engine:
         """Connections must not be shared with the process that forked this one."""
         if self._pid != os.getpid():
             self.engine.dispose(close=False)
             self._pid = os.getpid()
+        if self.is_sqlite:
+            self._check_same_file()
         return self.engine
+
+    def _check_same_file(self) -> None:
+        """An open file that was deleted or replaced still takes writes, which nobody would ever see again."""
+        where = str(self.url.database)
+        try:
+            found = Path(where).stat()
+        except FileNotFoundError:
+            if self._file is None:
+                return
+            raise OSError(f"storage {where} is gone: it was deleted or moved while it was open") from None
+        if self._file is None:
+            self._file = (found.st_dev, found.st_ino)
+        elif self._file != (found.st_dev, found.st_ino):
+            raise OSError(f"storage {where} was replaced by another file while it was open: open it again")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -185,131 +171,37 @@ class Storage:
         with self.reading() as connection:
             return list(connection.execute(sa.select(studies.c.name).order_by(studies.c.id)).scalars())
 
-    def find(self, name: str) -> int:
-        """The number of a study."""
+    def firsts(self) -> list[tuple[Event, int]]:
+        """(first event, length of the log) of every study."""
+        columns = sa.select(events.c.text, events.c.hash, studies.c.position)
+        query = columns.join(studies, studies.c.id == events.c.study).where(events.c.position == 0)
+        with self.reading() as connection:
+            rows = connection.execute(query.order_by(studies.c.id)).all()
+        return [(read(row.text, row.hash), int(row.position) + 1) for row in rows]
+
+    def require(self, name: str) -> None:
+        """There must be such a study."""
         with self.reading() as connection:
             found = connection.execute(sa.select(studies.c.id).where(studies.c.name == name)).scalar()
         if found is None:
             known = ", ".join(map(repr, self.names())) or "none"
-            raise ValueError(f"name must be a study of this storage ({known}), got {name!r}")
-        return int(found)
+            raise NoStudyError(f"name must be a study of this storage ({known}), got {name!r}")
 
-    def add(self, connection: Connection, name: str) -> "Log":
+    def add(self, connection: Connection, name: str) -> Log:
         """A new study, with an empty log."""
-        row = {"name": name, "position": -1, "head": GENESIS}
         try:
-            number = connection.execute(sa.insert(studies).values(row).returning(studies.c.id)).scalar_one()
+            connection.execute(sa.insert(studies).values({"name": name, "position": -1, "head": GENESIS}))
         except sa.exc.IntegrityError:
-            raise ValueError(f"name must be new in this storage, got {name!r}, which exists already") from None
-        return Log(connection, int(number))
+            raise NameTakenError(f"name must be new in this storage, got {name!r}, which exists already") from None
+        return Log(connection, name)
 
     def remove(self, name: str) -> None:
         """Delete a study and its log."""
-        number = self.find(name)
+        self.require(name)
         with self.writing() as connection:
+            number = Log(connection, name, lock=True).study
             for table, column in ((checkpoints, "study"), (events, "study"), (studies, "id")):
                 connection.execute(sa.delete(table).where(table.c[column] == number))
-
-
-class Log:
-    """The log of one study inside a transaction. `lock`: nobody else writes until the transaction ends."""
-
-    def __init__(self, connection: Connection, study: int, *, lock: bool = False) -> None:
-        self.connection, self.study = connection, study
-        wanted = sa.select(studies.c.position, studies.c.head).where(studies.c.id == study)
-        row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
-        if row is None:
-            raise ValueError("study must exist, got one that has been deleted")
-        self.position, self.head = int(row.position), str(row.head)
-
-    def since(self, position: int) -> Iterator[Event]:
-        """The events after `position`."""
-        while True:
-            query = (
-                sa.select(events.c.text, events.c.hash)
-                .where(events.c.study == self.study, events.c.position > position)
-                .order_by(events.c.position)
-                .limit(CHUNK)
-            )
-            rows = self.connection.execute(query).all()
-            for row in rows:
-                event = read(row.text, row.hash)
-                position = event.position
-                yield event
-            if len(rows) < CHUNK:
-                return
-
-    def of_pull(self, pull: int) -> list[Event]:
-        """Everything about one pull."""
-        query = sa.select(events.c.text, events.c.hash).where(events.c.study == self.study, events.c.pull == pull)
-        return [read(row.text, row.hash) for row in self.connection.execute(query.order_by(events.c.position))]
-
-    def at(self, position: int) -> Event | None:
-        """One event."""
-        query = sa.select(events.c.text, events.c.hash)
-        row = self.connection.execute(
-            query.where(events.c.study == self.study, events.c.position == position)
-        ).one_or_none()
-        return None if row is None else read(row.text, row.hash)
-
-    def hash_at(self, position: int) -> str | None:
-        """The hash of one event."""
-        query = sa.select(events.c.hash).where(events.c.study == self.study, events.c.position == position)
-        return self.connection.execute(query).scalar()
-
-    def rows(self) -> Iterator[Sequence[Any]]:
-        """(position, pull, text, hash) as they are kept, for an audit."""
-        query = sa.select(events.c.position, events.c.pull, events.c.text, events.c.hash)
-        found = self.connection.execution_options(yield_per=CHUNK).execute(
-            query.where(events.c.study == self.study).order_by(events.c.position)
-        )
-        yield from found
-
-    def append(self, new: Iterable[Event]) -> None:
-        """Write events, which must follow the last one."""
-        rows: list[dict[str, Any]] = []
-        for event in new:
-            assert (event.position, event.previous) == (self.position + 1, self.head), "the log has moved on"
-            self.position, self.head = event.position, event.hash
-            rows.append(
-                {
-                    "study": self.study,
-                    "position": event.position,
-                    "pull": event.pull,
-                    "text": event.text,
-                    "hash": event.hash,
-                }
-            )
-            if len(rows) == CHUNK:
-                self.connection.execute(sa.insert(events), rows)
-                rows = []
-        if rows:
-            self.connection.execute(sa.insert(events), rows)
-        head = {"position": self.position, "head": self.head}
-        self.connection.execute(sa.update(studies).where(studies.c.id == self.study).values(head))
-
-    def put_checkpoint(self, position: int, head: str, saved: bytes) -> None:
-        """Replace the checkpoint."""
-        self.connection.execute(sa.delete(checkpoints).where(checkpoints.c.study == self.study))
-        row = {"study": self.study, "position": position, "head": head, "saved": saved}
-        self.connection.execute(sa.insert(checkpoints).values(row | {"digest": hashlib.sha256(saved).hexdigest()}))
-
-    def checkpoint_position(self) -> int:
-        """Where the checkpoint is; -1 if there is none."""
-        query = sa.select(checkpoints.c.position).where(checkpoints.c.study == self.study)
-        found = self.connection.execute(query).scalar()
-        return -1 if found is None else int(found)
-
-    def checkpoint(self) -> tuple[int, str, bytes] | None:
-        """(position, hash, checkpoint) if there is one, undamaged, that fits the log."""
-        query = sa.select(checkpoints).where(checkpoints.c.study == self.study)
-        row = self.connection.execute(query).one_or_none()
-        if row is None or hashlib.sha256(row.saved).hexdigest() != row.digest:
-            return None
-        event = self.at(row.position)
-        if event is None or event.hash != row.head:
-            return None
-        return int(row.position), str(row.head), bytes(row.saved)
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:

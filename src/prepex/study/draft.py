@@ -1,0 +1,111 @@
+"""The events of a transaction that is under way."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from prepex import __version__
+from prepex.study import words
+from prepex.study.events import Event, seal
+from prepex.study.log import Log
+from prepex.study.state import PastChangedError, State
+
+
+class Case:
+    """All that is known of one pull."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        born = events[0]
+        assert born.pull is not None
+        self.pull: int = born.pull
+        self.arm: int = born.data["arm"]
+        self.token: str = born.data["token"]
+        self.values: dict[str, float] = dict(born.data.get("outcome", {}))
+        self.lapsed = False
+        self.voided: str | None = None
+        for event in events[1:]:
+            self.values.update(event.data.get("outcome", {}))
+            self.lapsed = self.lapsed or event.kind == "expired"
+            if event.kind == "voided":
+                self.voided = event.data["reason"]
+
+    def require_counting(self) -> None:
+        """It must not be voided."""
+        if self.voided is not None:
+            raise ValueError(f"token must not be voided, got {self.token!r}, voided because: {self.voided}")
+
+    def correction(self, values: Mapping[str, float]) -> dict[str, float]:
+        """What `values` would change."""
+        self.require_counting()
+        for name in values:
+            if name not in self.values:
+                raise ValueError(
+                    f"outcome must have been told before it is corrected, got no {name!r} of {self.token!r}"
+                )
+        return {name: value for name, value in values.items() if self.values[name] != value}
+
+
+def find_case(log: Log, token: str, drafted: Sequence[Event] = ()) -> Case:
+    """The pull of a token, with everything that was said about it, in a draft too."""
+    known: list[Event] = []
+    if isinstance(token, str) and token.partition("-")[0].isdecimal():
+        number = int(token.partition("-")[0])
+        if number <= log.position + len(drafted):
+            known = log.of_pull(number) + [event for event in drafted if event.pull == number]
+    if not known or known[0].data.get("token") != token:
+        raise ValueError(f"token must be one that this study handed out, got {token!r}")
+    return Case(known)
+
+
+class Draft:
+    """Events to be written, applied to the state as they are added."""
+
+    def __init__(self, log: Log, state: State, actor: str) -> None:
+        self.log, self.state, self.actor = log, state, actor
+        self.events: list[Event] = []
+        # Clocks of different machines may differ, but the log's time never runs backwards.
+        self.time = max(words.now(), state.time)
+        self.past_changed = False
+        self._head = log.head
+        self._held: list[Event] | None = None
+
+    @property
+    def next(self) -> int:
+        """The position of the next event."""
+        return self.log.position + len(self.events) + 1
+
+    def add(self, kind: str, pull: int, data: Mapping[str, Any]) -> None:
+        """One more."""
+        made = {"time": self.time, "actor": self.actor, "version": __version__}
+        event = seal(self.next, self._head, kind, pull=pull, data=data, **made)
+        self.events.append(event)
+        self._head = event.hash
+        if self._held is not None:
+            self._held.append(event)
+        elif not self.past_changed:
+            try:
+                self.state.apply([event])
+            except PastChangedError:
+                self.past_changed = True
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Many events that do not change the past are applied at once."""
+        self._held = []
+        yield
+        held, self._held = self._held, None
+        self.state.apply(held)
+
+    def expire(self) -> None:
+        """Leases that have ended are events like any other."""
+        lease = self.state.config.lease
+        if lease is None:
+            return
+        line, latest = self.state.line, words.later(self.time, -lease)
+        over = [k for k in line.queue if line.pulls[k].time < latest and not line.complete(line.pulls[k])]
+        for number in over:
+            self.add("expired", number, {"token": line.pulls[number].token})
+
+    def find(self, token: str) -> Case:
+        """The pull of a token."""
+        return find_case(self.log, token, self.events)

@@ -1,0 +1,88 @@
+"""How a study stands, from its state."""
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from prepex.study.answers import Blocker, Overview, Status
+from prepex.study.certificate import make_certificate
+from prepex.study.events import Event
+from prepex.study.line import Entry, Line, list_entries
+from prepex.study.log import Log
+from prepex.study.state import State
+
+
+def make_status(name: str, state: State) -> Status:
+    """The numbers."""
+    experiment, line, labels = state.experiment, state.line, state.experiment.labels
+    counts = experiment.counts
+    means = [tuple(row) if n else None for n, row in zip(counts, experiment.means.tolist(), strict=True)]
+    reached = experiment.reached
+    incomplete: dict[str, int] = {}
+    for pull in line.pulls.values():
+        if pull.values and not line.complete(pull):
+            incomplete[labels.arms[pull.arm]] = incomplete.get(labels.arms[pull.arm], 0) + 1
+    waiting = sum(line.complete(pull) for pull in line.pulls.values())
+    blocker = None
+    if waiting:
+        first = line.pulls[line.queue[0]]
+        blocker = Blocker(first.token, labels.arms[first.arm], first.actor, first.time)
+    tally = line.tally
+    return Status(
+        name=name,
+        recommendation=experiment.recommendation,
+        n_pulls=experiment.n_pulls,
+        counts=dict(zip(labels.arms, counts.tolist(), strict=True)),
+        means=dict(zip(labels.arms, means, strict=True)),
+        objectives=labels.objectives,
+        reached=reached if np.isfinite(reached) else None,
+        needed=experiment.needed,
+        forecast=experiment.forecast,
+        out=line.out(),
+        incomplete=incomplete,
+        waiting=waiting,
+        blocker=blocker,
+        lapsed=sum(pull.lapsed for pull in line.pulls.values()),
+        voided=tally["voided"],
+        corrected=tally["corrected"],
+        late=tally["late"],
+        imported=tally["imported"],
+        events=state.position + 1,
+        head=state.head,
+    )
+
+
+def explain(name: str, state: State) -> str:
+    """The same in words."""
+    words, status = state.experiment.why(), make_status(name, state)
+    if status.blocker is not None:
+        b = status.blocker
+        by = f" by {b.actor}" if b.actor else ""
+        words += (
+            f" {status.waiting} told outcomes wait for the pull {b.token} of {b.arm}, asked for{by} at {b.since}:"
+            " tell it, or void it."
+        )
+    return words
+
+
+def certify(state: State, log: Log) -> dict[str, Any]:
+    """The answer with all that it rests on."""
+    experiment, stopped = state.experiment, state.experiment.recommendation
+    if experiment.n_pulls > stopped.n_pulls:
+        # More was told after the stop: back to the state that gave the answer.
+        experiment = state.fresh_experiment(islice(all_entries(state, log).values(), stopped.n_pulls))
+    return make_certificate(state.config, experiment, state.position, state.head)
+
+
+def all_entries(state: State, log: Log) -> dict[int, Entry]:
+    """Every outcome that has entered, from the log."""
+    labels = state.experiment.labels
+    return list_entries(Line(labels.objectives, len(labels.arms)), log.since(-1))
+
+
+def make_overview(first: Event, events: int) -> Overview:
+    """A study in a list, from its first event and the length of its log."""
+    settings = first.data["settings"]
+    labels, objectives = settings["labels"], tuple(settings["labels"]["objectives"])
+    return Overview(first.data["name"], first.time, len(labels["arms"]), objectives, settings["delta"], events)
