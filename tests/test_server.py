@@ -118,4 +118,4 @@ def test_tokens_from_a_shell(tmp_path):
     for words in (["ada", "worker"], ["bo", "king"], ["nobody", "none"]):
         assert runner.invoke(commands, ["token", *words, "--keys", str(path)]).exit_code == 2
     assert runner.invoke(commands, ["token", "ada", "none", "--keys", str(path)]).exit_code == 0
-    assert Keys(path).holders() == []
+    assert Keys(path).holders() == ()

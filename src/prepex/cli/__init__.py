@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from prepex import __version__
-from prepex.cli import study
+from prepex.cli import study, token
 from prepex.cli.family import FAMILY_HELP
 from prepex.cli.shared import Format, FormatOption, errors
 from prepex.cli.source import CONE_HELP
@@ -20,6 +20,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(study.app, name="study")
+app.command("token")(token.token)
+app.command("tokens")(token.tokens)
 
 
 Source = Annotated[str, typer.Argument(help="An instance (see `prepex instances`) or a CSV file of means.")]
@@ -288,23 +290,6 @@ def serve(
 
         typer.echo(f"http://{host}:{port}/", err=True)
         run_server(storage, host=host, port=port, keys=None if keys is None else Keys(keys))
-
-
-@app.command()
-def token(
-    name: Annotated[str, typer.Argument(help="Whose token; the actor in the log.")],
-    role: Annotated[str, typer.Argument(help="observer, worker or owner; `none` takes the token away.")],
-    keys: Annotated[Path, typer.Option(help="The file of bearer tokens.")] = Path("prepex-keys.json"),
-) -> None:
-    """Make a bearer token for `prepex serve --keys`. It is shown once; only its hash is kept."""
-    from prepex.server.access import Keys
-
-    with errors():
-        if role == "none":
-            Keys(keys).remove(name)
-            typer.echo(f"took the token of {name} away")
-        else:
-            typer.echo(Keys(keys).add(name, role))
 
 
 @contextmanager

@@ -1,66 +1,111 @@
-"""Limits on the size and the rate of requests, before anything else looks at them."""
+"""Limits on the rate, the number and the size of requests."""
 
+import asyncio
+import ipaddress
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-# Bytes of a body; requests of one client in a second, and in a burst; clients that are remembered.
-LARGEST, RATE, BURST, CLIENTS = 64 * 1024, 50.0, 200.0, 10_000
+# Requesters that are remembered.
+CLIENTS = 10_000
 
 
+@dataclass(frozen=True)
 class Limits:
-    """An ASGI layer: 413 for a body that is too large, 429 for too many requests from one address."""
+    """What one requester may do.
 
-    def __init__(self, app: Any, rate: float = RATE, burst: float = BURST, largest: int = LARGEST) -> None:
-        self.app, self.rate, self.burst, self.largest = app, rate, burst, largest
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+    rate, burst   requests in a second, and at once
+    busy          requests under way; fewer than the server has threads, so that nobody takes them all
+    largest       bytes of a body;  patience: seconds in which it must arrive
+    """
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        """Pass on what is within the limits."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-        elif not self._take((scope.get("client") or ("",))[0]):
-            await _refuse(send, 429, "too many requests")
-        else:
-            body = await self._body(receive)
-            if body is None:
-                await _refuse(send, 413, f"a body must have at most {self.largest} bytes")
-                return
-            waiting = [{"type": "http.request", "body": body, "more_body": False}]
+    rate: float = 50.0
+    burst: float = 200.0
+    busy: int = 32
+    largest: int = 64 * 1024
+    patience: float = 20.0
 
-            async def replay() -> Message:
-                return waiting.pop() if waiting else await receive()
 
-            await self.app(scope, replay, send)
+class Buckets:
+    """A bucket for each requester, which fills at `rate` up to `burst`.
 
-    async def _body(self, receive: Receive) -> bytes | None:
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            more = message["type"] == "http.request" and message.get("more_body", False)
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self.largest:
-                return None
-        return b"".join(parts)
+    >>> buckets = Buckets(Limits(rate=1e-6, burst=2.0))
+    >>> [buckets.take("ada") for _ in range(3)]
+    [True, True, False]
+    """
 
-    def _take(self, client: str) -> bool:
-        """A bucket that fills at `rate` up to `burst`."""
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._level: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._busy: Counter[str] = Counter()
+
+    def take(self, who: str) -> bool:
+        """One request, if the bucket has one."""
         now = time.monotonic()
-        left, before = self._buckets.pop(client, (self.burst, now))
-        left = min(self.burst, left + (now - before) * self.rate)
-        self._buckets[client] = (left - 1.0 if left >= 1.0 else left, now)
-        while len(self._buckets) > CLIENTS:
-            self._buckets.popitem(last=False)
+        left, before = self._level.pop(who, (self.limits.burst, now))
+        left = min(self.limits.burst, left + (now - before) * self.limits.rate)
+        self._level[who] = (left - 1.0 if left >= 1.0 else left, now)
+        while len(self._level) > CLIENTS:
+            self._level.popitem(last=False)
         return left >= 1.0
 
+    @contextmanager
+    def turn(self, who: str) -> Any:
+        """True, while a request is under way; False if too many are."""
+        if self._busy[who] >= self.limits.busy:
+            yield False
+            return
+        self._busy[who] += 1
+        try:
+            yield True
+        finally:
+            self._busy[who] -= 1
+            if not self._busy[who]:
+                del self._busy[who]
 
-async def _refuse(send: Send, status: int, words: str) -> None:
-    headers = [(b"content-type", b"application/json"), (b"retry-after", b"1")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": f'{{"detail":"{words}"}}'.encode()})
+
+def requester(holder: str | None, address: str) -> str:
+    """The holder of a token, else the address: the network of 64 bits that one machine commands, in IPv6.
+
+    >>> requester("ada", "192.0.2.1"), requester(None, "192.0.2.1"), requester(None, "2001:db8::1:2")
+    ('holder ada', 'address 192.0.2.1', 'address 2001:db8::/64')
+    """
+    if holder is not None:
+        return f"holder {holder}"
+    try:
+        if ipaddress.ip_address(address).version == 6:
+            address = str(ipaddress.ip_network(f"{address}/64", strict=False))
+    except ValueError:
+        pass
+    return f"address {address}"
+
+
+class TooLargeError(Exception):
+    """A body of too many bytes."""
+
+
+class GoneError(Exception):
+    """The client left before its body had arrived."""
+
+
+async def read_body(receive: Receive, limits: Limits) -> bytes:
+    """The whole body, whatever its header says; TimeoutError if it takes too long."""
+    parts, size, more = [], 0, True
+    async with asyncio.timeout(limits.patience):
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise GoneError
+            more = message.get("more_body", False)
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > limits.largest:
+                raise TooLargeError
+    return b"".join(parts)

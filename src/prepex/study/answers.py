@@ -80,6 +80,26 @@ class Status:
 
 
 @dataclass(frozen=True)
+class Observation:
+    """One pull and what came of it.
+
+    pull            its number: the position at which it was asked for or imported
+    state           "told" in full, told "partly", "out", "lapsed" (the lease ended), or "voided"
+    values          what was told, as corrected; nothing if it is voided
+    asked, told     when, and by whom; `told`: the last report
+    """
+
+    pull: int
+    arm: str
+    state: str
+    values: dict[str, float]
+    asked: str
+    asked_by: str
+    told: str | None
+    told_by: str | None
+
+
+@dataclass(frozen=True)
 class Overview:
     """A study in a list."""
 

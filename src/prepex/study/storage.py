@@ -24,6 +24,10 @@ PATIENCE = 600
 TABLES_LOCK = 7_305_511
 
 
+class BadStorageError(ValueError):
+    """It is no database of studies, or none that this version can read."""
+
+
 class NameTakenError(ValueError):
     """There is a study of this name already."""
 
@@ -63,6 +67,19 @@ class Storage:
         # Connections are closed, not left to the garbage collector, which drivers complain about.
         weakref.finalize(self, self.engine.dispose)
         self._migrate()
+
+    @classmethod
+    @contextmanager
+    def at(cls, storage: "str | os.PathLike[str] | Storage") -> Iterator["Storage"]:
+        """For a moment; one that is open already stays open."""
+        if isinstance(storage, Storage):
+            yield storage
+            return
+        place = cls(storage)
+        try:
+            yield place
+        finally:
+            place.close()
 
     @staticmethod
     def _check_file(path: Path, create: bool) -> None:
@@ -131,7 +148,7 @@ class Storage:
             raise OSError(f"storage {where} cannot be used: {error.orig}") from error
         except sa.exc.DatabaseError as error:
             if isinstance(error.orig, sqlite3.DatabaseError) and "not a database" in str(error.orig):
-                raise ValueError(f"storage must be an SQLite database, got {str(self.url.database)!r}") from None
+                raise BadStorageError(f"storage must be an SQLite database, got {str(self.url.database)!r}") from None
             raise
 
     def close(self) -> None:
@@ -161,7 +178,7 @@ class Storage:
             return False
         found = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
         if found is not None and found > LATEST:
-            raise ValueError(f"storage must be of version {LATEST} or older, got {found}: use a newer prepex")
+            raise BadStorageError(f"storage must be of version {LATEST} or older, got {found}: use a newer prepex")
         return found == LATEST
 
     # Studies

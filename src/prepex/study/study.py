@@ -18,18 +18,21 @@ from prepex.experiment import Experiment, Recommendation
 from prepex.family import Gaussian
 from prepex.sampling import Rule
 from prepex.study import audit, ingest, summary, words
-from prepex.study.answers import Overview, Receipt, Status, Ticket
+from prepex.study.answers import Observation, Overview, Receipt, Status, Ticket
 from prepex.study.config import Config
 from prepex.study.draft import Draft, find_case
 from prepex.study.events import GENESIS, Event, linked, read_line, seal
 from prepex.study.foresee import Foreseen
 from prepex.study.history import Lookback, Past
+from prepex.study.log import NoStudyError
 from prepex.study.picture import make_picture
 from prepex.study.session import Session
 from prepex.study.state import State
 from prepex.study.storage import Storage
 
 Outcome = Mapping[str, float] | Sequence[float]
+# The path of an SQLite file, a database URL, or a storage that is open.
+Place = str | os.PathLike[str] | Storage
 
 
 class Study:
@@ -58,7 +61,7 @@ class Study:
     @classmethod
     def create(
         cls,
-        storage: str | os.PathLike[str],
+        storage: Place,
         name: str,
         *,
         arms: Sequence[str] | int,
@@ -96,7 +99,7 @@ class Study:
         if experiment.setting.laws is not None:
             raise ValueError(f"family of a study must be Gaussian with known variances, got {family!r}")
         data = Config.make(name, experiment, lease).to_document()
-        place = Storage(storage, create=True)
+        place = storage if isinstance(storage, Storage) else Storage(storage, create=True)
         with place.writing() as connection:
             log = place.add(connection, name)
             made = {"time": words.now(), "actor": words.check_actor(actor), "version": __version__}
@@ -122,21 +125,18 @@ class Study:
         return cls(place, name)
 
     @staticmethod
-    def list(storage: str | os.PathLike[str]) -> Sequence[Overview]:
+    def list(storage: Place) -> Sequence[Overview]:
         """All studies of a storage."""
-        place = Storage(storage)
-        found = [summary.make_overview(first, events) for first, events in place.firsts()]
-        place.close()
-        return found
+        with Storage.at(storage) as place:
+            return [summary.make_overview(first, events) for first, events in place.firsts()]
 
     @staticmethod
-    def delete(storage: str | os.PathLike[str], name: str, *, confirm: str) -> None:
+    def delete(storage: Place, name: str, *, confirm: str) -> None:
         """Delete a study with its whole log. `confirm` must be its name once more."""
         if confirm != name:
             raise ValueError(f"confirm must be the name of the study, {name!r}, got {confirm!r}")
-        place = Storage(storage)
-        place.remove(name)
-        place.close()
+        with Storage.at(storage) as place:
+            place.remove(name)
 
     def close(self) -> None:
         """Let go of the database. Nothing is lost if you do not."""
@@ -311,6 +311,17 @@ class Study:
         """The log, as it was when the first event is taken: what follows the position `after`, at most so many."""
         with self._session.glancing() as log:
             yield from log.since(after, limit)
+
+    def observations(self, first: int, last: int, *, of: str | None = None) -> tuple[Sequence[Observation], int]:
+        """(the pulls asked for at the positions first ... last, the last position of the log).
+
+        `of`: the hash of the first event, where the study must not have been deleted and made anew meanwhile.
+        """
+        with self._session.glancing() as log:
+            born = log.at(0)
+            if born is None or of not in (None, born.hash):
+                raise NoStudyError("study must exist, got one that has been deleted")
+            return summary.list_observations(log, first, last), log.position
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the log as JSON lines; returns how many."""

@@ -1,12 +1,13 @@
 """How a study stands, from its state."""
 
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 
-from prepex.study.answers import Blocker, Overview, Status
+from prepex.study.answers import Blocker, Observation, Overview, Status
 from prepex.study.certificate import make_certificate
+from prepex.study.draft import Case
 from prepex.study.events import Event
 from prepex.study.line import Entry, Line, list_entries
 from prepex.study.log import Log
@@ -79,6 +80,27 @@ def all_entries(state: State, log: Log) -> dict[int, Entry]:
     """Every outcome that has entered, from the log."""
     labels = state.experiment.labels
     return list_entries(Line(labels.objectives, len(labels.arms)), log.since(-1))
+
+
+def list_observations(log: Log, first: int, last: int) -> list[Observation]:
+    """The pulls asked for at the positions first ... last of the log."""
+    born = log.at(0)
+    assert born is not None
+    labels = born.data["settings"]["labels"]
+    found = []
+    for _, group in groupby(log.of_pulls(first, last), key=lambda event: event.pull):
+        events = list(group)
+        case, asked = Case(events), events[0]
+        told = [event for event in events if "outcome" in event.data]
+        state = "out" if not case.lapsed else "lapsed"
+        if case.voided is not None:
+            case.values, state = {}, "voided"
+        elif case.values:
+            state = "told" if len(case.values) == len(labels["objectives"]) else "partly"
+        by, when = (told[-1].actor, told[-1].time) if told else (None, None)
+        arm = labels["arms"][case.arm]
+        found.append(Observation(case.pull, arm, state, case.values, asked.time, asked.actor, when, by))
+    return found
 
 
 def make_overview(first: Event, events: int) -> Overview:
