@@ -10,7 +10,7 @@ function addObjective() {
   const row = el("div", { class: "objective" },
     el("label", {}, "Name", el("input", { "data-part": "name", required: true, autocomplete: "off", maxlength: 200 })),
     el("label", {}, "Better is", el("select", { "data-part": "sign" }, el("option", { value: "max" }, "more"), el("option", { value: "min" }, "less"))),
-    el("label", {}, "Variance of the noise", el("input", { "data-part": "variance", type: "number", min: 0, step: "any", value: 1, required: true })),
+    el("label", {}, "Noise variance", el("input", { "data-part": "variance", type: "number", min: 0, step: "any", value: 1, required: true })),
     el("button", { type: "button", "aria-label": `Remove objective ${n}`, click: () => remove(row) }, "Remove"));
   at("objectives").append(row);
   return row;

@@ -2,7 +2,7 @@
 import { get, path } from "./api.js";
 import { at, cell, el, keyed, say } from "./dom.js";
 import { may } from "./session.js";
-import { STATES, moment, number } from "./words.js";
+import { STATES, moment, number, short } from "./words.js";
 
 // Studies whose state is looked up; a state is a request.
 const MOST = 50;
@@ -19,13 +19,13 @@ export async function showList() {
 
 function make(study) {
   const labels = ["Study", "State", "Pareto optimal", "Outcomes", "Arms", "Objectives", "Created"];
-  const row = el("tr", {}, ...labels.map((label) => cell(label)));
+  const row = el("tr", {}, ...labels.map((label) => cell(label, "", label === "Study" || label === "Pareto optimal" ? "wide" : "")));
   row.cells[0].append(el("a", { href: link(study.name) }, study.name));
   return row;
 }
 
 function fill(row, study) {
-  [number(study.n_arms), study.objectives.join(", "), moment(study.created).slice(0, 16)].forEach((text, k) => say(row.cells[4 + k], text));
+  [number(study.n_arms), study.objectives.join(", "), moment(study.created).slice(0, 10)].forEach((text, k) => say(row.cells[4 + k], text));
 }
 
 async function state(study) {
@@ -34,6 +34,6 @@ async function state(study) {
   if (!row) return;
   const kind = status.recommendation.status;
   row.cells[1].replaceChildren(el("span", { class: `badge ${kind}` }, STATES[kind]));
-  say(row.cells[2], status.recommendation.arms.join(", "));
+  say(row.cells[2], short(status.recommendation.arms.join(", "), 120));
   say(row.cells[3], number(status.n_pulls));
 }

@@ -10,13 +10,18 @@ const VIEWS = ["list-view", "create-view", "study-view", "login"];
 // Milliseconds between two tries when the server cannot be reached: doubled each time, up to the last.
 const [FIRST, LAST] = [2000, 30000];
 let entered = false;
-let current = null;
 let timer = null;
 let wait = FIRST;
 let turn = 0;
 
 const show = (id) => VIEWS.forEach((view) => { at(view).hidden = view !== id; });
-const announce = (words) => say(at("notice"), words);
+let fading = null;
+
+function announce(words) {
+  say(at("notice"), words);
+  clearTimeout(fading);
+  fading = setTimeout(() => say(at("notice"), ""), 20000);
+}
 
 function place() {
   const [, kind, rest] = location.hash.match(/^#\/(study\/|new)?(.*)$/) || [null, undefined, ""];
@@ -27,8 +32,6 @@ function place() {
 async function route() {
   if (location.hash && !location.hash.startsWith("#/")) return; // the skip link
   say(at("error"), "");
-  if (current && location.hash !== current) announce(at("notice").dataset.kept === "yes" ? at("notice").textContent : "");
-  current = location.hash;
   await run();
 }
 

@@ -83,9 +83,10 @@ export function drawPair(place, view, pair) {
   if (names.length === 2) {
     const far = 10 * (x[1] - x[0] + y[1] - y[0]) * Math.max(...view.design.facets.flat().map(Math.abs));
     const [sx, sy] = staircase(groups[0].ks.map(mean), view.design.facets, far);
-    data.push({ type: "scatter", mode: "lines", x: sx, y: sy, line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "border of what they dominate", meta: "front" });
+    data.push({ type: "scatter", mode: "lines", x: sx, y: sy, line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "front", meta: "front" });
   }
-  const seen = [...groups[0].ks, ...(tried.length <= 16 ? groups[1].ks : [])];
+  const wide = place.clientWidth > 480;
+  const seen = [...(wide || tried.length <= 8 ? groups[0].ks : []), ...(tried.length <= (wide ? 16 : 8) ? groups[1].ks : [])];
   const labels = seen.map((k) => ({ x: mean(k)[a], y: mean(k)[b], text: short(view.arms[k].name, 18) }));
   const sides = places(labels, x, y, Math.max(place.clientWidth - 80, 100), Math.max(place.clientHeight - 90, 100));
   const side = new Map(seen.map((k, at) => [k, sides[at]]));
@@ -94,9 +95,8 @@ export function drawPair(place, view, pair) {
       text: ks.map((k) => (side.get(k) ? plain(short(view.arms[k].name, 18)) : "")), textposition: ks.map((k) => side.get(k) || "top center"),
       textfont: { color: front ? colour.accent : colour.soft, size: 12 }, hovertext: ks.map((k) => hover(view, k)), hoverinfo: "text", cliponaxis: false, meta: "means" });
   }
-  const wide = place.clientWidth > 420;
-  return draw(place, data, layout(colour, { showlegend: wide || names.length === 2, uirevision: pair.join(),
-    xaxis: { range: x, title: `${short(names[a], 40)} (${better(view, names[a])})` }, yaxis: { range: y, title: `${short(names[b], 28)} (${better(view, names[b])})` } }));
+  const title = (q) => (wide ? `${short(names[q], 36)} (${better(view, names[q])})` : `${short(names[q], 24)} ${view.design.minimise.includes(names[q]) ? "↓" : "↑"}`);
+  return draw(place, data, layout(colour, { uirevision: pair.join(), xaxis: { range: x, title: title(a) }, yaxis: { range: y, title: title(b) } }));
 }
 
 const rows = (view, most) => ({ tickvals: view.arms.map((_, k) => k), ticktext: view.arms.map((arm) => plain(short(arm.name, most))),
@@ -124,7 +124,7 @@ export function drawCounts(place, view) {
     hovertext: ks.map((k) => `${plain(short(view.arms[k].name, 60))}: ${number(view.arms[k][key])} ${text}`), hoverinfo: "text", textposition: "none" });
   const most = Math.max(...ks.map((k) => view.arms[k].n + view.arms[k].pending), 1);
   const data = [bar("outcomes", "n", ks.map((k) => (view.arms[k].front ? colour.accent : colour.other)), "outcomes"), bar("pending", "pending", colour.needed, "pending")];
-  const shape = layout(colour, { barmode: "stack", bargap: 0.3, xaxis: { range: [0, most * 1.05], title: "pulls", fixedrange: true, nticks: 6 }, yaxis: rows(view, nameWidth(place)) });
+  const shape = layout(colour, { legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", traceorder: "normal", itemclick: false, itemdoubleclick: false }, barmode: "stack", bargap: 0.3, xaxis: { range: [0, most * 1.05], title: "pulls", fixedrange: true, nticks: 6 }, yaxis: rows(view, nameWidth(place)) });
   return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });
 }
 
@@ -132,16 +132,19 @@ export function drawCounts(place, view) {
 export function drawEvidence(place, view) {
   const colour = theme(), points = view.history.points, last = points.at(-1);
   const line = (name, y, given) => ({ type: "scatter", mode: points.length < 3 ? "lines+markers" : "lines", name, x: points.map((p) => p[0]), y, hovertemplate: `%{x:,} outcomes: %{y:.3f}<extra></extra>`, ...given });
+  // A far forecast leaves the picture, so that what has happened can be seen.
+  const ahead = !view.answer.done && view.forecast && last && last[1] !== null ? last[0] + view.forecast : 0;
+  const end = Math.max(Math.min(ahead, 3 * last[0]), last[0]) * 1.03;
   const data = [
     line("reached", points.map((p) => p[1]), { line: { color: colour.accent, width: 2.5 }, meta: "reached" }),
-    line("needed", points.map((p) => p[2]), { line: { color: colour.needed, dash: "dash", width: 2 }, meta: "needed" }),
+    line("needed", [...points.map((p) => p[2]), last[2]], { x: [...points.map((p) => p[0]), Math.max(ahead, last[0])], line: { color: colour.needed, dash: "dash", width: 2 }, meta: "needed" }),
   ];
-  if (!view.answer.done && view.forecast && last && last[1] !== null) {
-    data.push({ type: "scatter", mode: "lines+markers", name: "forecast", x: [last[0], last[0] + view.forecast], y: [last[1], last[2]], meta: "forecast",
+  if (ahead) {
+    data.push({ type: "scatter", mode: "lines+markers", name: "forecast", x: [last[0], ahead], y: [last[1], last[2]], meta: "forecast",
       line: { color: colour.accent, dash: "dot", width: 2 }, marker: { size: [0, 9], symbol: "diamond-open" }, hovertemplate: `about %{x:,} outcomes<extra></extra>` });
   }
   const stop = view.answer.done ? [{ type: "line", x0: view.answer.n_pulls, x1: view.answer.n_pulls, yref: "paper", y0: 0, y1: 1, line: { color: colour.soft, width: 1, dash: "dot" } }] : [];
-  return draw(place, data, layout(colour, { shapes: stop, xaxis: { title: "outcomes", rangemode: "tozero", nticks: 6 }, yaxis: { title: view.design.threshold === "certified" ? "certified margin" : "evidence" } }));
+  return draw(place, data, layout(colour, { shapes: stop, uirevision: "", xaxis: { title: "outcomes", range: [0, end], nticks: 6 }, yaxis: { title: view.design.threshold === "certified" ? "certified margin" : "evidence" } }));
 }
 
 export const forget = (place) => window.Plotly && Plotly.purge(place);

@@ -19,7 +19,7 @@ export function drawPulls(view, done) {
 }
 
 function make(view, pull, done) {
-  const row = el("tr", {}, ...LABELS.map((label) => cell(label, "", label === "Token" ? "token" : "")), cell("", "", "actions"));
+  const row = el("tr", {}, ...LABELS.map((label) => cell(label, "", label === "Token" ? "token" : label === "Arm" || label === "Told so far" ? "wide" : "")), cell("", "", "actions"));
   const current = () => row.pull;
   const button = (words, role, act) => may(role) && row.lastChild.append(el("button", { type: "button", click: act, "aria-label": `${words} ${pull.token} of ${pull.arm}` }, words));
   if (pull.state !== "waits") button("Tell", "worker", () => tell(view, current(), done));

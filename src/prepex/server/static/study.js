@@ -1,12 +1,11 @@
 // One study: everything on its page follows from one document, which is fetched again while it is looked at.
-import { call, download, now, path, post } from "./api.js";
+import { call, download, path, post } from "./api.js";
 import { openForm } from "./dialog.js";
 import { at, cell, el, facts, keyed, say } from "./dom.js";
 import { drawLog, restart } from "./log.js";
 import { drawCounts, drawEvidence, drawPair, drawRows, forget, load } from "./plots.js";
 import { drawPulls } from "./pulls.js";
-import { may } from "./session.js";
-import { STATES, number, plural, span } from "./words.js";
+import { STATES, number, plural, short, span } from "./words.js";
 
 let name = null;
 let view = null;
@@ -55,10 +54,10 @@ function draw(before) {
   const { answer } = view;
   say(at("badge"), STATES[answer.status]);
   at("badge").className = `badge ${answer.status}`;
-  say(at("front-words"), answer.arms.length ? `${answer.done ? "Pareto optimal" : "Looks Pareto optimal"}: ${answer.arms.join(", ")}` : "Nothing is known yet.");
+  const found = `${answer.arms.length} of ${plural(view.arms.length, "arm")}`;
+  say(at("front-words"), !answer.arms.length ? "Nothing is known yet." : answer.status === "certified" ? `Pareto optimal, proven: ${found}` : `Looks Pareto optimal: ${found}`);
+  keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
   say(at("why"), view.why);
-  at("blocker").hidden = !view.blocker;
-  if (view.blocker) say(at("blocker"), `${plural(view.waiting, "told outcome waits", "told outcomes wait")} for ${view.blocker.token} of ${view.blocker.arm}.`);
   at("ask-button").disabled = answer.done;
   if (before && before.answer.status !== answer.status) announce(`The study is now: ${STATES[answer.status]}.`);
   drawTiles();
@@ -106,7 +105,8 @@ function drawPlots() {
   at("evidence-empty").hidden = some;
   say(at("evidence-empty"), "Nothing yet: the evidence starts when every arm has been tried" + (view.design.threshold === "certified" ? ", and tried again after the pilot." : "."));
   if (some) drawEvidence(at("evidence"), view);
-  const words = some ? "The study stops when the solid line reaches the dashed one." : "";
+  const ahead = !view.answer.done && view.forecast ? ` At the current rate after about ${number(view.n_pulls + view.forecast)} outcomes (dotted).` : "";
+  const words = some ? `The study stops when the solid line reaches the dashed one.${ahead}` : "";
   say(at("evidence-words"), view.history.complete ? words : `Looking back: ${number(view.history.n_pulls)} of ${number(view.n_pulls)} outcomes.`);
 }
 
@@ -117,7 +117,7 @@ function drawMeans(chosen) {
   at("pair-label").hidden = names.length < 3 || !tried;
   const percent = number(100 * (1 - view.design.delta), 6);
   say(at("promise"), tried ? `${names.length === 1 ? "Bars" : "Ellipses"}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` +
-    "Filled marks are decided at this risk, open ones not yet." : "");
+    "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
   if (!tried) return;
   const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);
   fillPairs(all, chosen);

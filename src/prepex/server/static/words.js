@@ -21,7 +21,7 @@ export function moment(text) {
   return `${day} ${two(when.getHours())}:${two(when.getMinutes())}:${two(when.getSeconds())}`;
 }
 
-export const pairs = (values) => Object.entries(values).map(([name, value]) => `${name} = ${number(value, 8)}`).join(", ");
+export const pairs = (values) => Object.entries(values).map(([name, value]) => `${name} = ${number(value, 6)}`).join(", ");
 
 export const plural = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
