@@ -59,10 +59,15 @@ def serve(storage: str, *, host: str, port: int, keys: Keys | None) -> None:
         keys.check_private()
     if keys is None and not is_loopback(host):
         raise ValueError(f"host must be this machine where there are no tokens, got {host!r}: give --keys")
+    make_server(make_app(storage, keys), host=host, port=port).run()
+
+
+def make_server(app: FastAPI, *, host: str, port: int) -> Any:
+    """A uvicorn server, not running yet."""
     import uvicorn
 
-    uvicorn.run(
-        make_app(storage, keys),
+    config = uvicorn.Config(
+        app,
         host=host,
         port=port,
         log_level="warning",
@@ -72,3 +77,4 @@ def serve(storage: str, *, host: str, port: int, keys: Keys | None) -> None:
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=10,
     )
+    return uvicorn.Server(config)

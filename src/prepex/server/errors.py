@@ -48,7 +48,6 @@ def add_errors(app: FastAPI) -> None:
         (BadStorageError, 503, "the storage cannot be used at the moment"),
         (OSError, 503, "the storage cannot be used at the moment"),
         (SQLAlchemyError, 503, "the storage cannot be used at the moment"),
-        (Exception, 500, "something went wrong inside the server"),
     ):
         app.add_exception_handler(kind, _answer(code, words))
     app.add_exception_handler(RequestValidationError, _explain)

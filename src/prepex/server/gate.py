@@ -1,6 +1,7 @@
 """The gate: what a request must pass before anything else looks at it."""
 
 import json
+import logging
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from prepex.server.access import Holder, Keys
 from prepex.server.guard import HEADERS, is_foreign
 from prepex.server.limits import Buckets, GoneError, Limits, Message, Receive, Send, TooLargeError, read_body, requester
 
+LOGGER = logging.getLogger(__name__)
 LOCAL = Holder("local", "owner", "")
 
 
@@ -70,7 +72,20 @@ class Gate:
             return waiting.pop() if waiting else await receive()
 
         scope.setdefault("state", {})["holder"] = holder
-        await self.app(scope, replay, send)
+        started = False
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self.app(scope, replay, sending)
+        except Exception:
+            if started:
+                raise
+            LOGGER.exception("a bug of the server")
+            await _refuse(send, 500, "something went wrong inside the server")
 
     def _holder(self, headers: Headers) -> Holder | None:
         if self.keys is None:
