@@ -71,10 +71,10 @@ def view_router(studies: Studies) -> APIRouter:
     def view(name: str, who: Observer, request: Request) -> Response:
         """All that a page about a study shows: design, arms with regions, pulls, why, and the evidence over time."""
         found = views.of(studies[name])
-        headers = {"ETag": found.tag, "Cache-Control": "no-store"}
-        if request.headers.get("if-none-match") == found.tag:
+        body, tag = (found.whole, found.tag) if who.may("worker") else (found.masked, f'{found.tag[:-1]}-masked"')
+        headers = {"ETag": tag, "Cache-Control": "no-store"}
+        if request.headers.get("if-none-match") == tag:
             return Response(status_code=304, headers=headers)
-        body = found.whole if who.may("worker") else found.masked
         return Response(body, media_type="application/json", headers=headers)
 
     return router

@@ -29,6 +29,7 @@ export function openForm({ title, words, fields, button, send }) {
       main.disabled = true;
       await send(values);
       dialog.close();
+      keepFocus();
     } catch (problem) {
       say(error, problem.message);
     } finally {
@@ -37,6 +38,14 @@ export function openForm({ title, words, fields, button, send }) {
   };
   dialog.showModal();
   (form.querySelector("input:not(:disabled)") || main).focus();
+}
+
+/** Where the focus was may be gone, such as the row of a pull that has been told: then the next step has it. */
+export function keepFocus() {
+  const now = document.activeElement;
+  if (now && now !== document.body && now.isConnected && !now.closest("dialog")) return;
+  const next = at("ask-button");
+  (next.disabled || !next.offsetParent ? at("main") : next).focus();
 }
 
 function refuse(input, words) {

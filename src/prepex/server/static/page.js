@@ -4,7 +4,7 @@ import { setUpCreate, showCreate } from "./create.js";
 import { at, say } from "./dom.js";
 import { showList } from "./list.js";
 import { enter, leave, may } from "./session.js";
-import { refresh, setUpStudy, showStudy } from "./study.js";
+import { clear, refresh, setUpStudy, showStudy } from "./study.js";
 
 const VIEWS = ["list-view", "create-view", "study-view", "login"];
 // Milliseconds between two tries when the server cannot be reached: doubled each time, up to the last.
@@ -77,6 +77,7 @@ function failed(problem) {
   if (problem.status === 401) {
     if (token.get()) say(at("error"), "This token is not known here.");
     leave();
+    clear();
     entered = false;
     show("login");
     at("token").focus();

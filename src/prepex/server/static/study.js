@@ -23,14 +23,17 @@ export function setUpStudy(say_) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view && drawPlots());
 }
 
+/** Forget what is shown: another study, or another person. */
+export function clear(wanted = null) {
+  [name, view, tag] = [wanted, null, null];
+  for (const id of ["pulls", "arms"]) at(id).tBodies[0].replaceChildren();
+  at("means").replaceChildren();
+  ["counts", "evidence"].forEach((id) => forget(at(id)));
+  restart();
+}
+
 export function showStudy(wanted) {
-  if (wanted !== name) {
-    [name, view, tag] = [wanted, null, null];
-    for (const id of ["pulls", "arms"]) at(id).tBodies[0].replaceChildren();
-    at("means").replaceChildren();
-    ["counts", "evidence"].forEach((id) => forget(at(id)));
-    restart();
-  }
+  if (wanted !== name) clear(wanted);
   say(at("name"), wanted);
   document.title = `${wanted} – prepex`;
 }
@@ -168,12 +171,10 @@ function ask(event) {
   });
 }
 
-/** Something was done: say it, and show what came of it. The focus goes where the next step is. */
+/** Something was done: say it, and show what came of it. */
 async function done(words) {
   announce(words);
-  const button = document.activeElement;
   await refresh();
-  if (!button?.isConnected || button === document.body) (at("ask-button").disabled ? at("main") : at("ask-button")).focus();
 }
 
 function remove() {
