@@ -168,6 +168,42 @@ def million(folder: Path, n: int = 1_000_000) -> dict:
     return found | {f"ask_{name}": float(np.median(times)) for name, times in asks.items()}
 
 
+def correction(folder: Path, n: int = 1_000_000) -> dict:
+    """How long a correction of the first of many outcomes takes, and how long it keeps another process waiting."""
+    warm_up()
+    rng, url, path, end = np.random.default_rng(0), str(folder / "corrected.db"), folder / "past.csv", folder / "end"
+    rows = zip(rng.integers(len(ARMS), size=n), rng.standard_normal((n, 2)))
+    path.write_text("arm,gain,safety\n" + "".join(f"{ARMS[k]},{x:.6g},{y:.6g}\n" for k, (x, y) in rows))
+    with create(url, "corrected") as study:
+        study.import_csv(path)
+        token = next(event.data["token"] for event in study.events() if event.kind == "imported")
+    reader, writer = os.pipe()
+    process = os.fork()
+    if not process:
+        slowest, pulls, study = 0.0, 0, Study.open(url, "corrected")
+        while not end.exists():
+            start = time.perf_counter()
+            ticket = study.ask()
+            study.tell(ticket.token, outcome(ticket.token))
+            slowest, pulls = max(slowest, time.perf_counter() - start), pulls + 1
+        os.write(writer, f"{slowest} {pulls}\n".encode())
+        os._exit(0)
+    os.close(writer)
+    time.sleep(2.0)
+    with Study.open(url, "corrected") as study:
+        study.status()
+        start = time.perf_counter()
+        study.correct(token, [0.0, 0.0], reason="to see how long it takes")
+        seconds = time.perf_counter() - start
+        time.sleep(2.0)
+        end.touch()
+        slowest, pulls = drain(reader)[0].split()
+        os.waitpid(process, 0)
+        fine = study.verify().ok
+    waiting = {"slowest_pull_of_another": float(slowest), "pulls_meanwhile": int(pulls)}
+    return {"outcomes": n, "correct_seconds": seconds, **waiting, "verified": fine}
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         print("200 kills of a writing process, SQLite:", kills(f"{folder}/kill.db", 200), flush=True)
@@ -176,3 +212,4 @@ def main() -> None:
             print("32 processes x 100 pulls, PostgreSQL:", crowd(url, 32, 100), flush=True)
             print("200 kills of a writing process, PostgreSQL:", kills(url, 200), flush=True)
         print("a large study:", million(Path(folder)), flush=True)
+        print("a correction in a large study:", correction(Path(folder)), flush=True)

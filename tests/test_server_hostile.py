@@ -52,6 +52,9 @@ def test_a_study_is_created_as_the_library_does(web, storage):
     assert [event.actor for event in Study.open(storage, "new").events()] == ["local"]
     for k, cone in enumerate(({"facets": [[1, 0], [0, 1], [1, 1]]}, {"rays": [[1, 0], [0, 1]]}, None)):
         assert web.post("/api/studies", json=BODY | {"name": f"cone {k}", "cone": cone}).status_code == 201
+    for threshold in ("certified", "heuristic", "kaufmann_koolen"):
+        made = web.post("/api/studies", json=BODY | {"name": threshold, "threshold": threshold})
+        assert made.status_code == 201 and made.json()["needed"] > 0
     counted = BODY | {"name": "counted", "arms": 3, "objectives": 2, "variance": [1.0, 2.0]}
     assert list(web.post("/api/studies", json=counted).json()["counts"]) == ["arm 0", "arm 1", "arm 2"]
 

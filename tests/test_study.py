@@ -473,3 +473,11 @@ def test_threads_may_share_a_study(storage):
     study, rng = create(storage, delta=1e-9), np.random.default_rng(0)
     assert in_threads(8, lambda k: told(study, rng, 5)) == []
     assert study.status().n_pulls == 40 and study.verify().ok
+
+
+@pytest.mark.parametrize("threshold", ["certified", "heuristic", "kaufmann_koolen"])
+def test_a_fresh_study_knows_what_it_needs(place, threshold):
+    study = create(place, threshold=threshold)
+    for _ in range(4):
+        assert 0 < study.status().needed < 1000 and study.certificate()["needed"] > 0
+        study.tell(study.ask().token, [0.0, 0.0])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from prepex import Cone, Experiment, Gaussian, Study
-from prepex.stopping import Certified
+from prepex.stopping import Certified, Heuristic, KaufmannKoolen
 from prepex.study import check as module
 from prepex.study.certificate import make_certificate
-from prepex.study.check import check, log_half_normal
+from prepex.study.check import check, level, log_half_normal
 from prepex.study.config import Config
 
 SOURCE = Path(module.__file__)
@@ -183,14 +183,38 @@ def test_any_flipped_byte_of_the_log_is_found(finished):
         assert not check(certificate, damaged).ok, (at, bit)
 
 
-def test_other_thresholds_are_not_rechecked(tmp_path):
+@pytest.mark.parametrize(("threshold", "status"), [("heuristic", "heuristic"), ("kaufmann_koolen", "certified")])
+def test_other_thresholds_are_rechecked_but_not_the_evidence(tmp_path, threshold, status):
     study = Study.create(
-        *(tmp_path / "x.db", "x"), arms=2, objectives=1, family=Gaussian(variance=1.0), threshold="heuristic"
+        *(tmp_path / "x.db", "x"), arms=2, objectives=1, family=Gaussian(variance=1.0), threshold=threshold
     )
     while (ticket := study.ask()) is not None:
         study.tell(ticket.token, [1.0 if ticket.arm == "arm 0" else 0.0])
-    result = check(study.certificate())
-    assert result.ok and "is not checked" in result.notes[0]
+        assert check(study.certificate()).ok
+    certificate = study.certificate()
+    result = check(certificate)
+    assert result.ok and certificate["answer"]["status"] == status and "NOT recomputed" in result.notes[0]
+    other = "heuristic" if status == "certified" else "certified"
+    for change in (
+        lambda c: c.update(needed=c["needed"] - 0.01),
+        lambda c: c.update(evidence=c["needed"] - 0.01),
+        lambda c: c["answer"].update(status=other),
+        lambda c: c["answer"].update(status="running"),
+        lambda c: c["settings"]["sampling"].update(alternatives="paper") if status == "certified" else c.clear(),
+    ):
+        wrong = copy.deepcopy(certificate)
+        change(wrong)
+        assert not check(wrong).ok
+
+
+def test_the_level_is_that_of_the_engine():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        K, L, delta = int(rng.integers(1, 50)), int(rng.integers(1, 6)), 10.0 ** rng.uniform(-12, -0.01)
+        N = rng.integers(1, 10**6, size=K).astype(float) + (K == 1)
+        for threshold in (Heuristic(), KaufmannKoolen()):
+            expected = threshold.level(delta, (K, L, L)) + threshold.growth(N, (K, L, L))
+            assert level(threshold.name, N, L, delta) == pytest.approx(expected, rel=1e-9)
 
 
 def test_one_arm_is_certain(tmp_path):

@@ -38,8 +38,6 @@ def storage(request, tmp_path):
 def test_killed_writers_lose_and_double_nothing(storage):
     found = run(f"kills({storage!r}, 20)")
     assert found["problems"] == [] and found["acknowledged"] > 20
-    # The slowest may have waited for a busy machine.
-    assert found["median_open"] < 1.0
 
 
 def test_a_crowd_of_workers(storage):

@@ -329,7 +329,8 @@ class Experiment:
     @property
     def needed(self) -> float:
         """What it must reach."""
-        threshold, counts = self.setting.threshold, self.counts.astype(np.float64)
+        # Thresholds are of counts of at least one: before that, what it would be after one outcome of each arm.
+        threshold, counts = self.setting.threshold, np.maximum(self.counts, 1).astype(np.float64)
         if self.setting.own:
             return 1.0
         if isinstance(threshold, UserThreshold):
