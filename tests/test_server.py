@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from prepex import Gaussian, Study
 from prepex.cli import app as commands
+from prepex.server import pages
 from prepex.server.access import Keys
 from prepex.server.app import make_app, serve
 from prepex.study.check import check
@@ -100,8 +101,15 @@ def test_pages(storage):
         page = web.get("/")
         assert page.status_code == 200 and "Content-Security-Policy" in page.headers
         assert "http" not in page.text, "nothing is loaded from elsewhere"
-        assert "textContent" in web.get("/page.js").text and "innerHTML" not in web.get("/page.js").text
+        scripts = [web.get(f"/static/{path.name}").text for path in pages.FOLDER.glob("*.js")]
+        assert len(scripts) > 8 and not any(
+            word in text for text in scripts for word in ("innerHTML", "http:", "eval(")
+        )
+        assert all(
+            web.get(f"/static/{name}").status_code == 404 for name in ("none.js", "..%2Fapp.py", "%2Fetc%2Fpasswd")
+        )
         assert len(web.get("/plotly.js").text) > 1_000_000
+        assert len(web.get("/plotly.js", headers={"Accept-Encoding": "identity"}).text) > 1_000_000
 
 
 def test_beyond_this_machine_only_with_tokens(storage, tmp_path):

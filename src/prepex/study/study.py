@@ -337,9 +337,9 @@ class Study:
         from prepex.study.report import make_report
 
         with self._session.reading() as (state, log):
-            entries = list(summary.all_entries(state, log).values())
-            status, certificate = summary.make_status(self.name, state), summary.certify(state, log)
-            page = make_report(status, state.config, entries, certificate)
+            status, why = summary.make_status(self.name, state), summary.explain(self.name, state)
+            past, certificate = self._lookback.look(log, np.inf), summary.certify(state, log)
+            page = make_report(make_picture(state, status, why), past, certificate)
         Path(path).write_text(page, encoding="utf-8")
 
 
