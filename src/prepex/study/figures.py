@@ -14,7 +14,7 @@ from prepex._checks import Floats
 from prepex.study.history import Past
 
 FRONT, OTHER, NEEDED = "#0b5c94", "#8a949e", "#b3431b"
-# Pairs of objectives in one picture, and arms whose names are written beside their points.
+# Pairs of objectives in one picture, and arms with names beside their points; more have numbers.
 MOST_PAIRS, MOST_NAMES = 10, 12
 
 
@@ -96,6 +96,7 @@ def staircase(points: Floats, facets: Floats, far: float) -> Floats:
 def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair: tuple[int, int]) -> None:
     design = picture["design"]
     noise, names = np.array(design["covariance"]), design["objectives"]
+    named = len(names) == 2 and len(tried) <= MOST_NAMES
     for k, arm in tried:
         colour = FRONT if arm["front"] else OTHER
         edge = border(arm["mean"], arm["radius"], noise[k if len(noise) > 1 else 0], pair)
@@ -103,8 +104,8 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
         point = [arm["mean"][q] for q in pair]
         fill = colour if arm["decided"] else "none"
         axes.plot(*point, "o", markersize=6 if arm["front"] else 4, markeredgecolor=colour, markerfacecolor=fill)
-        if arm["front"] if len(tried) > MOST_NAMES else len(names) == 2:
-            axes.annotate(_plain(_short(arm["name"], 24)), point, xytext=(5, 4), textcoords="offset points", fontsize=8)
+        words = _plain(_short(arm["name"], 24)) if named else str(k + 1) if arm["front"] else ""
+        axes.annotate(words, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
     x, y = axes.get_xlim(), axes.get_ylim()
     front = np.array([arm["mean"] for _, arm in tried if arm["front"]])
     if len(names) == 2 and len(front):

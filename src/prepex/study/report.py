@@ -12,13 +12,15 @@ STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }
 h1 { font-size: 1.6rem; overflow-wrap: anywhere; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; } th, td { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
-td { overflow-wrap: anywhere; } td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td { overflow-wrap: anywhere; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr { border-bottom: 1px solid #8884; } tr.front td { font-weight: 600; } .scroll { overflow-x: auto; }
 .answer { padding: 1rem; background: #eef4fb; border-radius: .5rem; overflow-wrap: anywhere; } .soft { color: #55616e; }
 svg { max-width: 100%; height: auto; background: #fff; border-radius: .5rem; }
 pre { overflow: auto; background: #f6f6f6; padding: 1rem; font-size: .8rem; max-height: 30rem; }
 @media (prefers-color-scheme: dark) {
-  body { background: #161616; color: #ddd; } .answer { background: #1d2a3a; } pre { background: #222; } .soft { color: #a3afbc; }
+  body { background: #161616; color: #ddd; } .answer { background: #1d2a3a; } pre { background: #222; }
+  .soft { color: #a3afbc; }
 }
 @media print { pre { max-height: none; white-space: pre-wrap; } }
 """
@@ -108,24 +110,21 @@ def _progress(picture: dict[str, Any]) -> str:
 def _promise(picture: dict[str, Any]) -> str:
     share = 100 * (1 - picture["design"]["delta"])
     return (
-        f'<p class="soft">The regions (± in the table) hold the true means of all arms at the same time, now and at any '
-        f"other time, with a probability of at least {share:g} %. Filled marks are decided at this risk, open ones not.</p>"
+        '<p class="soft">The regions (± in the table) hold the true means of all arms at the same time, now and at any '
+        f"other time, with a probability of at least {share:g} %. Filled marks are decided at this risk, open ones "
+        "not. Numbers beside points are those of the table.</p>"
     )
 
 
 def _arms(picture: dict[str, Any]) -> str:
-    noise = picture["design"]["covariance"]
-    head = "".join(f"<th>{_text(name)}</th>" for name in ("arm", "n", *picture["design"]["objectives"], "decided"))
+    noise, names = picture["design"]["covariance"], ("", "arm", "n", *picture["design"]["objectives"], "decided")
     body = ""
     for k, arm in enumerate(picture["arms"]):
         spread = noise[k if len(noise) > 1 else 0]
-        cells = "".join(
-            f'<td class="number">{mean:.4g} ± {arm["radius"] * spread[q][q] ** 0.5:.2g}</td>'
-            for q, mean in enumerate(arm["mean"] or ())
-        ) or "<td></td>" * len(spread)
+        means = [f"{mean:.4g} ± {arm['radius'] * spread[q][q] ** 0.5:.2g}" for q, mean in enumerate(arm["mean"] or ())]
+        numbers = "".join(f'<td class="number">{text}</td>' for text in (arm["n"], *(means or [""] * len(spread))))
+        start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""
-        decided = "yes" if arm["decided"] else ""
-        body += (
-            f'<tr{mark}><td>{_text(arm["name"])}</td><td class="number">{arm["n"]}</td>{cells}<td>{decided}</td></tr>'
-        )
+        body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td></tr>"
+    head = "".join(f"<th>{_text(name)}</th>" for name in names)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
