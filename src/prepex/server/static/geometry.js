@@ -48,19 +48,32 @@ export function range(centres, halves) {
 const SIDES = [["middle right", 1, 0], ["middle left", -1, 0], ["top center", 0, -1], ["bottom center", 0, 1],
   ["top right", 1, -1], ["top left", -1, -1], ["bottom right", 1, 1], ["bottom left", -1, 1]];
 
-/** A side for each label, so that none lies over a point or another label; null for one that fits nowhere. */
-export function places(labels, [xmin, xmax], [ymin, ymax], width, height) {
-  const spot = labels.map(({ x, y }) => [((x - xmin) / (xmax - xmin)) * width, ((ymax - y) / (ymax - ymin)) * height]);
+/** Does a line from p to q run through a box? Clipped from all four sides (Liang and Barsky). */
+function crosses([left, top, right, bottom], [p, q]) {
+  let [from, to] = [0, 1];
+  for (const [step, room] of [[p[0] - q[0], p[0] - left], [q[0] - p[0], right - p[0]], [p[1] - q[1], p[1] - top], [q[1] - p[1], bottom - p[1]]]) {
+    if (step === 0 && room < 0) return false;
+    if (step < 0) from = Math.max(from, room / step);
+    if (step > 0) to = Math.min(to, room / step);
+  }
+  return from <= to;
+}
+
+/** A side for each label, so that none lies over a point, another label or, if it can be, a line; null for none. */
+export function places(labels, [xmin, xmax], [ymin, ymax], width, height, [xs, ys] = [[], []]) {
+  const pixel = (x, y) => [((x - xmin) / (xmax - xmin)) * width, ((ymax - y) / (ymax - ymin)) * height];
+  const spot = labels.map(({ x, y }) => pixel(x, y));
+  const line = xs.slice(1).map((x, k) => [pixel(xs[k], ys[k]), pixel(x, ys[k + 1])]);
   const taken = spot.map(([x, y]) => [x - 6, y - 6, x + 6, y + 6]);
   const hits = (p, q) => p[0] < q[2] && q[0] < p[2] && p[1] < q[3] && q[1] < p[3];
   return labels.map(({ text }, k) => {
     const wide = 7 * text.length + 4;
-    for (const [name, right, down] of SIDES) {
+    for (const [name, right, down, lines] of [...SIDES.map((side) => [...side, line]), ...SIDES.map((side) => [...side, []])]) {
       const x = spot[k][0] + (right ? right * (8 + wide / 2) : 0);
       const y = spot[k][1] + (down ? down * 15 : 0);
       const box = [x - wide / 2, y - 8, x + wide / 2, y + 8];
       const inside = box[0] >= 0 && box[2] <= width && box[1] >= 0 && box[3] <= height;
-      if (inside && !taken.some((other, j) => j !== k && hits(box, other))) {
+      if (inside && !taken.some((other, j) => j !== k && hits(box, other)) && !lines.some((part) => crosses(box, part))) {
         taken.push(box);
         return name;
       }

@@ -80,15 +80,16 @@ export function drawPair(place, view, pair) {
     data.push({ type: "scatter", mode: "lines", x: border[0], y: border[1], fill: "toself", fillcolor: clear(shade, 0.1), line: { color: clear(shade, 0.55), width: 1 },
       hoverinfo: "skip", showlegend: false, meta: "regions" });
   }
+  let line = [[], []];
   if (names.length === 2) {
     const far = 10 * (x[1] - x[0] + y[1] - y[0]) * Math.max(...view.design.facets.flat().map(Math.abs));
-    const [sx, sy] = staircase(groups[0].ks.map(mean), view.design.facets, far);
-    data.push({ type: "scatter", mode: "lines", x: sx, y: sy, line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "front", meta: "front" });
+    line = staircase(groups[0].ks.map(mean), view.design.facets, far);
+    data.push({ type: "scatter", mode: "lines", x: line[0], y: line[1], line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "front", meta: "front" });
   }
   const wide = place.clientWidth > 480;
   const seen = [...(wide || tried.length <= 8 ? groups[0].ks : []), ...(tried.length <= (wide ? 16 : 8) ? groups[1].ks : [])];
   const labels = seen.map((k) => ({ x: mean(k)[a], y: mean(k)[b], text: short(view.arms[k].name, 18) }));
-  const sides = places(labels, x, y, Math.max(place.clientWidth - 80, 100), Math.max(place.clientHeight - 90, 100));
+  const sides = places(labels, x, y, Math.max(place.clientWidth - 80, 100), Math.max(place.clientHeight - 90, 100), line);
   const side = new Map(seen.map((k, at) => [k, sides[at]]));
   for (const { front, title, ks } of groups) {
     data.push({ type: "scatter", mode: "markers+text", name: title, x: ks.map((k) => mean(k)[a]), y: ks.map((k) => mean(k)[b]), marker: marks(view, ks, colour, front),
