@@ -450,6 +450,27 @@ def test_deleting_while_others_work(storage):
     assert Study.open(storage, "dose").verify().ok
 
 
+def test_on_postgresql(postgres):
+    for overview in Study.list(postgres):
+        Study.delete(postgres, overview.name, confirm=overview.name)
+    with client(make_app(postgres)) as web:
+        assert web.post("/api/studies", json=BODY | {"name": "a/é"}).status_code == 201
+        assert web.post("/api/studies", json=BODY | {"name": "a/é"}).status_code == 409
+        (ticket,) = web.post("/api/studies/a/é/ask", json={}).json()
+        told = {"token": ticket["token"], "outcome": {"gain": 1.0, "harm": 2.0}}
+        assert web.post("/api/studies/a/é/tell", json=told).json()["new"]
+        assert web.post("/api/studies/a/é/correct", json=told | {"outcome": {"gain": 3.0}, "reason": "x"}).is_success
+        assert "1,low,told," in web.get("/api/studies/a/é/observations.csv").text
+        assert len(web.get("/api/studies/a/é/events.jsonl").text.splitlines()) == 4
+        for place in ("%00", "a%00b", "%ED%A0%80", "'; DROP TABLE prepex_events; --"):
+            assert web.get(f"/api/studies/{place}/status").status_code == 404
+        for k in range(3):
+            Study.delete(postgres, "a/é", confirm="a/é")
+            assert web.get("/api/studies/a/é/status").status_code == 404
+            Study.create(postgres, "a/é", **SETTINGS).ask(5 * k + 1)
+            assert web.get("/api/studies/a/é/status").json()["out"] == 5 * k + 1
+
+
 def test_a_storage_that_is_gone(web, storage):
     assert web.get("/api/studies/dose/status").status_code == 200
     moved = Path(storage).rename(storage + ".moved")

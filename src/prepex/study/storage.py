@@ -20,6 +20,8 @@ VERSION_TABLE = "prepex_version"
 LATEST = "0001"
 # Seconds that a writer waits for its turn. With dozens of workers on a slow disk a turn may take a while.
 PATIENCE = 600
+# Connections of one process at once: more than a server has threads.
+POOL = {"pool_size": 10, "max_overflow": 50}
 # Any fixed number: who creates the tables in PostgreSQL holds this advisory lock.
 TABLES_LOCK = 7_305_511
 
@@ -91,10 +93,10 @@ class Storage:
     def _connectable(self) -> sa.Engine:
         if not self.is_sqlite:
             try:
-                return sa.create_engine(self.url, pool_pre_ping=True)
+                return sa.create_engine(self.url, pool_pre_ping=True, **POOL)
             except ImportError:
                 raise ImportError("PostgreSQL needs an extra: pip install 'prepex[postgres]'") from None
-        engine = sa.create_engine(self.url, connect_args={"timeout": PATIENCE, "check_same_thread": False})
+        engine = sa.create_engine(self.url, connect_args={"timeout": PATIENCE, "check_same_thread": False}, **POOL)
         sa.event.listen(engine, "connect", _set_up_sqlite)
         sa.event.listen(engine, "begin", _begin_sqlite)
         return engine
