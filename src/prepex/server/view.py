@@ -5,8 +5,9 @@ import threading
 import weakref
 from typing import Any, NamedTuple
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Request, Response, Security
 
+from prepex.server.api import BEARER
 from prepex.server.errors import problems
 from prepex.server.studies import Observer, Studies
 from prepex.study.study import Study
@@ -65,7 +66,7 @@ def _number(token: str) -> str:
 
 def view_router(studies: Studies) -> APIRouter:
     """GET /api/studies/NAME/view; 304 for a tag that still holds."""
-    router, views = APIRouter(), Views()
+    router, views = APIRouter(dependencies=[Security(BEARER)]), Views()
 
     @router.get("/api/studies/{name:path}/view", responses=problems(400, 404))
     def view(name: str, who: Observer, request: Request) -> Response:
