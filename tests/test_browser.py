@@ -147,7 +147,12 @@ def test_a_study_from_the_form_to_the_certificate(page, storage, downloads):
     page.tell(f0=0.25)
     page.until(lambda: page.shown("#means .main-svg"))
     assert page.means() == {"best": [], "beaten": [[0.25, 0]]}
-    page.tell(f0="1,5")
+    page.click("#pulls button[aria-label^=Tell]")
+    page.fill("#dialog [name='field 0']", "1,500")
+    page.click("#dialog button.main")
+    page.until(lambda: "a number such as" in page.text("#dialog .error"))
+    page.click("#dialog .cancel")
+    page.tell(f0="1.5")
     page.until(lambda: page.means() == {"best": [[1.5, 1]], "beaten": [[0.25, 0]]})
     assert page.text("#why") != first and EVIL in page.text("#why")
     # The rest through the library, while the page looks on.

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from prepex import Gaussian, Study
 from prepex.cli import app as commands
+from prepex.sampling import PSIPS
 from prepex.server import pages
 from prepex.server.access import Keys
 from prepex.server.app import make_app, serve
@@ -151,3 +152,20 @@ def test_the_view_of_a_study(storage, tmp_path):
         assert [pull["token"] for pull in masked.json()["pulls"]] == ["5"], "a number, but no token"
     with client(app, Authorization=f"Bearer {tokens['worker']}") as web:
         assert web.get(place, headers={"If-None-Match": masked.headers["etag"]}).status_code == 200
+
+
+@pytest.mark.parametrize("threshold", ["heuristic", "kaufmann_koolen", "certified", "own"])
+@pytest.mark.parametrize("arms", [1, 3])
+def test_every_study_has_a_view_at_every_time(tmp_path, threshold, arms):
+    storage, rule = str(tmp_path / "x.db"), PSIPS() if threshold == "own" else None
+    settings = {"arms": arms, "objectives": 2, "family": Gaussian(variance=1.0), "max_pulls": 20}
+    study = Study.create(storage, "x", threshold=threshold, sampling=rule, **settings)
+    with client(make_app(storage)) as web:
+        for n in range(21):
+            view = web.get("/api/studies/x/view").json()
+            assert (view["n_pulls"], view["history"]["complete"]) == (n, True)
+            if (ticket := study.ask()) is None:
+                break
+            study.tell(ticket.token, [float(n % 3), float(n % 2)])
+        study.report(tmp_path / "report.html")
+    assert "<svg" in (tmp_path / "report.html").read_text()

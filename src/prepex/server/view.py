@@ -40,7 +40,7 @@ class Views:
         picture, past = study.picture(), study.history(PATIENCE)
         part = "" if past.complete else f"-{past.n_pulls}"
         shown = picture | {"history": past._asdict()}
-        made = View(f'"{picture["head"]}{part}"', json.dumps(shown).encode(), json.dumps(masked(shown)).encode())
+        made = View(f'"{picture["head"]}{part}"', _bytes(shown), _bytes(masked(shown)))
         with self._lock:
             self._last[study] = made
         return made
@@ -58,6 +58,11 @@ def masked(view: dict[str, Any]) -> dict[str, Any]:
         why = why.replace(blocker["token"], _number(blocker["token"]))
         blocker = blocker | {"token": _number(blocker["token"])}
     return view | {"pulls": pulls, "why": why, "blocker": blocker}
+
+
+def _bytes(document: dict[str, Any]) -> bytes:
+    # Browsers know no infinity.
+    return json.dumps(document, allow_nan=False).encode()
 
 
 def _number(token: str) -> str:

@@ -337,7 +337,8 @@ class Study:
         from prepex.study.report import make_report
 
         with self._session.reading() as (state, log):
-            status, why = summary.make_status(self.name, state), summary.explain(self.name, state)
+            # Its own words alone: a report may be handed on, and has no tokens.
+            status, why = summary.make_status(self.name, state), state.experiment.why()
             past, certificate = self._lookback.look(log, np.inf), summary.certify(state, log)
             page = make_report(make_picture(state, status, why), past, certificate)
         Path(path).write_text(page, encoding="utf-8")

@@ -1,6 +1,9 @@
 // One dialog for every form that needs a few fields. Escape and Cancel close it; the browser keeps the focus inside.
 import { at, el, say } from "./dom.js";
 
+// No commas: 1,000 is a thousand to some and one to others.
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
 /** fields: [{name, label, hint, value, number, required, fixed}]; send(values) runs on submit and may refuse. */
 export function openForm({ title, words, fields, button, send }) {
   const dialog = at("dialog"), form = dialog.querySelector("form"), error = dialog.querySelector(".error");
@@ -14,7 +17,7 @@ export function openForm({ title, words, fields, button, send }) {
   cancel.onclick = () => dialog.close();
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const values = {};
+    const values = Object.create(null); // an objective may have any name
     try {
       for (const [k, field] of fields.entries()) {
         const input = form.elements[`field ${k}`], text = input.value.trim();
@@ -22,9 +25,8 @@ export function openForm({ title, words, fields, button, send }) {
           if (field.required) throw refuse(input, `${field.label}: please fill it in`);
           continue;
         }
-        const value = field.number ? Number(text.replace(",", ".")) : text;
-        if (field.number && !Number.isFinite(value)) throw refuse(input, `${field.label}: a number is needed, got ${text}`);
-        values[field.name] = value;
+        if (field.number && !NUMBER.test(text)) throw refuse(input, `${field.label}: a number such as 1234.5 is needed, got ${text}`);
+        values[field.name] = field.number ? Number(text) : text;
       }
       main.disabled = true;
       await send(values);

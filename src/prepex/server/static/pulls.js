@@ -50,7 +50,7 @@ export function tell(view, pull, done) {
     title: `Tell: ${short(pull.arm, 60)}`,
     words: `What came of the pull ${pull.token}? Leave out what is not known yet: it can be told later.`,
     button: "Tell",
-    fields: view.design.objectives.map((name) => ({ name, label: name, hint: signed(view, name), number: true, value: pull.told[name], fixed: name in pull.told })),
+    fields: view.design.objectives.map((name) => ({ name, label: name, hint: signed(view, name), number: true, value: Object.hasOwn(pull.told, name) ? pull.told[name] : null, fixed: Object.hasOwn(pull.told, name) })),
     send: async (outcome) => {
       if (!Object.keys(outcome).length) throw new Error("At least one value is needed.");
       const receipt = await post(path(view.name, "tell"), { token: pull.token, outcome });
@@ -64,7 +64,7 @@ export function correct(view, token, arm, known, done) {
     title: `Correct: ${short(arm, 60)}`,
     words: `The pull ${token}. The log keeps both values and your reason; the guarantee then rests on it.`,
     button: "Correct",
-    fields: [...view.design.objectives.filter((name) => name in known).map((name) => ({ name, label: name, hint: signed(view, name), number: true, value: known[name] })),
+    fields: [...view.design.objectives.filter((name) => Object.hasOwn(known, name)).map((name) => ({ name, label: name, hint: signed(view, name), number: true, value: known[name] })),
       { name: REASON, label: "Reason", required: true }],
     send: async ({ [REASON]: reason, ...outcome }) => {
       if (!Object.keys(outcome).length) throw new Error("At least one value is needed.");

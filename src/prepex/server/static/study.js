@@ -10,6 +10,8 @@ import { STATES, number, plural, short, span } from "./words.js";
 let name = null;
 let view = null;
 let tag = null;
+let turns = 0;
+let drawn = 0;
 let announce = () => {};
 
 export function setUpStudy(say_) {
@@ -40,12 +42,15 @@ export function showStudy(wanted) {
 
 /** Fetch and draw; answers how many milliseconds to wait before the next time. */
 export async function refresh() {
-  const asked = name;
+  const asked = name, mine = (turns += 1);
   const answer = await call(path(asked, "view"), { headers: tag ? { "If-None-Match": tag } : {} });
   if (answer.status === 304) return 2000;
   const found = await answer.json();
   await load();
+  // A slow answer must not undo a later one.
   if (asked !== name) return 0;
+  if (mine < drawn) return 2000;
+  drawn = mine;
   const before = view;
   [view, tag] = [found, answer.headers.get("etag")];
   draw(before);
@@ -109,7 +114,9 @@ function drawPlots() {
   say(at("evidence-empty"), "Nothing yet: the evidence starts when every arm has been tried" + (view.design.threshold === "certified" ? ", and tried again after the pilot." : "."));
   if (some) drawEvidence(at("evidence"), view);
   const ahead = !view.answer.done && view.forecast ? ` At the current rate after about ${number(view.n_pulls + view.forecast)} outcomes (dotted).` : "";
-  const words = some ? `The study stops when the solid line reaches the dashed one.${ahead}` : "";
+  const first = view.history.points.findIndex((point) => point[1] !== null);
+  const gaps = some && view.history.points.slice(first).some((point) => point[1] === null) ? " In the gaps nothing spoke for the answer of that time." : "";
+  const words = some ? `The study stops when the solid line reaches the dashed one.${ahead}${gaps}` : "";
   say(at("evidence-words"), view.history.complete ? words : `Looking back: ${number(view.history.n_pulls)} of ${number(view.n_pulls)} outcomes.`);
 }
 
