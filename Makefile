@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench docs lint clean postgres
+.PHONY: demo test bench docs lint clean postgres chromium
 
 demo: .venv/kernels
 	$(BIN)/prepex run covboost --rule information --rule frappe --rule uniform --delta 0.1 --delta 0.01 \
@@ -10,13 +10,18 @@ demo: .venv/kernels
 	$(BIN)/prepex pareto snw --cone angle:90 --cone angle:120 --plot out/snw.png --format json > out/snw.json
 	@echo "All runs: out/covboost.csv, out/covboost.png. The fronts of the sorting networks: out/snw.png, out/snw.json"
 
-test: .venv/kernels lint postgres
+test: .venv/kernels lint postgres chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The tests start a PostgreSQL server of their own.
 postgres:
 	@ls /usr/lib/postgresql/*/bin/pg_ctl > /dev/null 2>&1 || command -v pg_ctl > /dev/null \
 		|| (apt-get update -qq && apt-get install -y -qq postgresql > /dev/null)
+
+# The tests of the dashboard drive a Chromium; its driver comes from the same packages.
+chromium:
+	@test -x /usr/bin/chromium -a -x /usr/bin/chromedriver \
+		|| (apt-get update -qq && apt-get install -y -qq chromium chromium-driver > /dev/null)
 
 lint: .venv/ready
 	$(BIN)/ruff check .

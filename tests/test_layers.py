@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "prepex"
 LAYERS = (
     ("_kernels",),
     ("_checks",),
-    ("cone", "family", "labels"),
+    ("cone", "family", "labels", "region"),
     ("problem",),
     ("solvers",),
     ("alternatives",),

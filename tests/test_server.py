@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from prepex import Gaussian, Study
 from prepex.cli import app as commands
+from prepex.sampling import PSIPS
+from prepex.server import pages
 from prepex.server.access import Keys
 from prepex.server.app import make_app, serve
 from prepex.study.check import check
@@ -100,8 +102,13 @@ def test_pages(storage):
         page = web.get("/")
         assert page.status_code == 200 and "Content-Security-Policy" in page.headers
         assert "http" not in page.text, "nothing is loaded from elsewhere"
-        assert "textContent" in web.get("/page.js").text and "innerHTML" not in web.get("/page.js").text
+        scripts = [web.get(f"/static/{path.name}").text for path in pages.FOLDER.glob("*.js")]
+        assert len(scripts) > 8
+        assert not any(word in text for text in scripts for word in ("innerHTML", "http:", "eval("))
+        for name in ("none.js", "..%2Fapp.py", "%2Fetc%2Fpasswd"):
+            assert web.get(f"/static/{name}").status_code == 404
         assert len(web.get("/plotly.js").text) > 1_000_000
+        assert len(web.get("/plotly.js", headers={"Accept-Encoding": "identity"}).text) > 1_000_000
 
 
 def test_beyond_this_machine_only_with_tokens(storage, tmp_path):
@@ -119,3 +126,46 @@ def test_tokens_from_a_shell(tmp_path):
         assert runner.invoke(commands, ["token", *words, "--keys", str(path)]).exit_code == 2
     assert runner.invoke(commands, ["token", "ada", "none", "--keys", str(path)]).exit_code == 0
     assert Keys(path).holders() == ()
+
+
+def test_the_view_of_a_study(storage, tmp_path):
+    keys = Keys(tmp_path / "keys.json")
+    tokens = {role: keys.add(f"the {role}", role) for role in ("observer", "worker")}
+    app, place = make_app(storage, keys), "/api/studies/a/b%20c/view"
+    study = Study.open(storage, "a/b c")
+    first, second = study.ask(2, actor="site A")
+    study.tell(second.token, [1.0])
+    with client(app, Authorization=f"Bearer {tokens['worker']}") as web:
+        answer = web.get(place)
+        view, tag = answer.json(), answer.headers["etag"]
+        assert [pull["token"] for pull in view["pulls"]] == [first.token, second.token]
+        assert [pull["state"] for pull in view["pulls"]] == ["out", "waits"] and first.token in view["why"]
+        assert view["arms"][0]["radius"] is None and view["history"]["points"] == []
+        assert web.get(place, headers={"If-None-Match": tag}).status_code == 304
+        study.tell(first.token, [0.0])
+        view = web.get(place, headers={"If-None-Match": tag}).json()
+        assert [arm["mean"] for arm in view["arms"]] == [[0.0], [1.0]] and view["history"]["complete"]
+        assert [point[0] for point in view["history"]["points"]] == [1, 2]
+    study.ask()
+    with client(app, Authorization=f"Bearer {tokens['observer']}") as web:
+        masked = web.get(place)
+        assert [pull["token"] for pull in masked.json()["pulls"]] == ["5"], "a number, but no token"
+    with client(app, Authorization=f"Bearer {tokens['worker']}") as web:
+        assert web.get(place, headers={"If-None-Match": masked.headers["etag"]}).status_code == 200
+
+
+@pytest.mark.parametrize("threshold", ["heuristic", "kaufmann_koolen", "certified", "own"])
+@pytest.mark.parametrize("arms", [1, 3])
+def test_every_study_has_a_view_at_every_time(tmp_path, threshold, arms):
+    storage, rule = str(tmp_path / "x.db"), PSIPS() if threshold == "own" else None
+    settings = {"arms": arms, "objectives": 2, "family": Gaussian(variance=1.0), "max_pulls": 20}
+    study = Study.create(storage, "x", threshold=threshold, sampling=rule, **settings)
+    with client(make_app(storage)) as web:
+        for n in range(21):
+            view = web.get("/api/studies/x/view").json()
+            assert (view["n_pulls"], view["history"]["complete"]) == (n, True)
+            if (ticket := study.ask()) is None:
+                break
+            study.tell(ticket.token, [float(n % 3), float(n % 2)])
+        study.report(tmp_path / "report.html")
+    assert "<svg" in (tmp_path / "report.html").read_text()

@@ -19,6 +19,7 @@ NEEDS = {
     ("get", BASE + "/status"): "observer",
     ("get", BASE + "/why"): "observer",
     ("get", BASE + "/certificate"): "observer",
+    ("get", BASE + "/view"): "observer",
     ("get", BASE + "/events"): "observer",
     ("get", BASE + "/events.jsonl"): "owner",
     ("get", BASE + "/observations.csv"): "observer",

@@ -67,7 +67,7 @@ def test_a_study_from_beginning_to_end(folder):
     assert "NOT right" in run("verify", "certificate.json", "--log", "wrong.jsonl", code=1)
     run("study", "report", "dose", "report.html")
     page = (folder / "report.html").read_text()
-    assert page.count("<svg") == 2 and "wrong with probability at most 0.1" in page and "http://www.w3.org" in page
+    assert page.count("<svg") == 3 and "wrong with probability at most 0.1" in page and "http://www.w3.org" in page
     assert "src=" not in page and "<link" not in page, "self-contained"
 
 

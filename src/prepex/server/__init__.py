@@ -6,4 +6,5 @@ api         the endpoints;  bodies: the forms of requests and answers;  errors: 
 studies     the open studies, and whose they are
 downloads   files, piece by piece
 reference   the page /docs
+pages       the dashboard's files, in static;  view: what it draws
 """

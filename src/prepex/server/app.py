@@ -1,7 +1,6 @@
 """The server: the interface, the dashboard, and the gate before both."""
 
 import os
-from pathlib import Path
 from typing import Any
 
 from prepex import __version__
@@ -9,20 +8,20 @@ from prepex.server.access import Keys
 from prepex.study.storage import Storage
 
 try:
-    from fastapi import FastAPI, Response
+    from fastapi import FastAPI
     from fastapi.routing import APIRoute
 except ImportError:
     raise ImportError("the server needs an extra: pip install 'prepex[server]'") from None
 
-from prepex.server import reference
+from prepex.server import pages, reference
 from prepex.server.api import make_router
 from prepex.server.errors import add_errors
 from prepex.server.gate import Gate
 from prepex.server.guard import is_loopback
 from prepex.server.limits import Limits
 from prepex.server.studies import Studies
+from prepex.server.view import view_router
 
-HERE = Path(__file__).parent
 # Connections at once, with slow ones; more are refused.
 CONNECTIONS = 500
 
@@ -40,31 +39,16 @@ def make_app(storage: str | os.PathLike[str], keys: Keys | None = None, **limits
     )
     studies = Studies(Storage(storage, create=True))
     add_errors(app)
-    _add_pages(app)
+    app.include_router(pages.router)
     app.include_router(reference.router)
     app.include_router(make_router(studies))
+    app.include_router(view_router(studies))
     app.add_middleware(Gate, keys=keys, limits=Limits(**limits))
     return app
 
 
 def _name(route: APIRoute) -> str:
     return route.name
-
-
-def _add_pages(app: FastAPI) -> None:
-    @app.get("/", include_in_schema=False)
-    def page() -> Response:
-        return Response((HERE / "page.html").read_text(encoding="utf-8"), media_type="text/html")
-
-    @app.get("/page.js", include_in_schema=False)
-    def script() -> Response:
-        return Response((HERE / "page.js").read_text(encoding="utf-8"), media_type="text/javascript")
-
-    @app.get("/plotly.js", include_in_schema=False)
-    def plotly() -> Response:
-        from plotly.offline import get_plotlyjs
-
-        return Response(get_plotlyjs(), media_type="text/javascript", headers={"Cache-Control": "max-age=86400"})
 
 
 def serve(storage: str, *, host: str, port: int, keys: Keys | None) -> None:

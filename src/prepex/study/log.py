@@ -70,6 +70,11 @@ class Log:
         ).one_or_none()
         return None if row is None else read(row.text, row.hash)
 
+    def hash_at(self, position: int) -> str | None:
+        """The hash of one event."""
+        query = sa.select(events.c.hash).where(events.c.study == self.study, events.c.position == position)
+        return self.connection.execute(query).scalar()
+
     def rows(self) -> Iterator[Sequence[Any]]:
         """(position, pull, text, hash) as they are kept, for an audit."""
         query = sa.select(events.c.position, events.c.pull, events.c.text, events.c.hash)

@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from prepex import __version__, _checks
 from prepex.cone import Cone
 from prepex.experiment import Experiment, Recommendation
@@ -21,7 +23,9 @@ from prepex.study.config import Config
 from prepex.study.draft import Draft, find_case
 from prepex.study.events import GENESIS, Event, linked, read_line, seal
 from prepex.study.foresee import Foreseen
+from prepex.study.history import Lookback, Past
 from prepex.study.log import NoStudyError
+from prepex.study.picture import make_picture
 from prepex.study.session import Session
 from prepex.study.state import State
 from prepex.study.storage import Storage
@@ -51,6 +55,7 @@ class Study:
     def __init__(self, storage: Storage, name: str) -> None:
         self.name = name
         self._session = Session(storage, name)
+        self._lookback = Lookback()
 
     # Creating and finding
 
@@ -278,6 +283,21 @@ class Study:
         with self._session.reading() as (state, _):
             return summary.explain(self.name, state)
 
+    def head(self) -> str:
+        """The last hash of the log: the same as long as nothing has happened."""
+        with self._session.glancing() as log:
+            return log.head
+
+    def picture(self) -> dict[str, Any]:
+        """All that a page about the study shows, but its history, as a JSON document."""
+        with self._session.reading() as (state, _):
+            return make_picture(state, summary.make_status(self.name, state), summary.explain(self.name, state))
+
+    def history(self, patience: float = np.inf) -> Past:
+        """The evidence along the study. It goes on from the last call, for about `patience` seconds at most."""
+        with self._session.glancing() as log:
+            return self._lookback.look(log, patience)
+
     def certificate(self) -> dict[str, Any]:
         """The answer with all that it rests on, as a JSON document. See `prepex verify`."""
         with self._session.reading() as (state, log):
@@ -317,9 +337,10 @@ class Study:
         from prepex.study.report import make_report
 
         with self._session.reading() as (state, log):
-            entries = list(summary.all_entries(state, log).values())
-            status, certificate = summary.make_status(self.name, state), summary.certify(state, log)
-            page = make_report(status, state.config, entries, certificate)
+            # Its own words alone: a report may be handed on, and has no tokens.
+            status, why = summary.make_status(self.name, state), state.experiment.why()
+            past, certificate = self._lookback.look(log, np.inf), summary.certify(state, log)
+            page = make_report(make_picture(state, status, why), past, certificate)
         Path(path).write_text(page, encoding="utf-8")
 
 

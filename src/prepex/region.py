@@ -1,0 +1,52 @@
+"""Regions that hold the true means of all arms at all times, with a stated confidence (docs/regions.md).
+
+After n outcomes of an arm with mean M and known covariance S the region is the ellipsoid
+    {x : (M - x)' S^-1 (M - x) <= r^2},   r^2 the root q of
+    log 1/J sum_rho (rho / (n + rho))^(L/2) exp(n^2 q / 2 (n + rho)) = log(K / delta).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from prepex import _checks
+from prepex._checks import Floats
+
+# Fixed before any data: a constant is sharpest near n of about ten times itself.
+GRID = (1.0, 16.0, 256.0, 4096.0, 65536.0)
+
+
+def radius(counts: ArrayLike, n_objectives: int, delta: float) -> Floats:
+    """The radius r of each arm's ellipsoid in standard deviations of one outcome (K,); inf for an arm without any.
+
+    >>> radius([1, 100, 10_000], n_objectives=2, delta=0.05).round(3)
+    array([5.052, 0.416, 0.042])
+    >>> float(radius([0], n_objectives=1, delta=0.05)[0])
+    inf
+    """
+    n = np.asarray(counts, dtype=np.float64)[:, None]
+    L = _checks.whole("n_objectives", n_objectives, low=1)
+    level = np.log(len(n) / _checks.number("delta", delta, low=0.0, high=1.0))
+    rho = np.array(GRID)
+    # Each constant alone allows r^2 up to (level - offset) / slope; the mean over all of them lies between.
+    slope = n**2 / (2.0 * (n + rho))
+    offset = L / 2.0 * np.log(rho / (n + rho)) - np.log(len(rho))
+    tried = n[:, 0] > 0
+    found = np.full(len(n), np.inf)
+    if tried.any():
+        found[tried] = np.sqrt(_root(slope[tried], offset[tried], level))
+    return found
+
+
+def _root(slope: Floats, offset: Floats, level: float) -> Floats:
+    """q with log sum exp(offset + slope q) = level: convex and increasing, so Newton from above descends to it."""
+    q = np.min((level - offset) / slope, axis=1)
+    for _ in range(50):
+        terms = offset + slope * q[:, None]
+        top = terms.max(axis=1)
+        weights = np.exp(terms - top[:, None])
+        value = top + np.log(weights.sum(axis=1))
+        step = (value - level) * weights.sum(axis=1) / (weights * slope).sum(axis=1)
+        q = q - step
+        if np.all(np.abs(step) <= 1e-14 * q):
+            break
+    return q

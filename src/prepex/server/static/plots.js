@@ -1,0 +1,151 @@
+// The plots. Plotly understands a few tags in text, so names are escaped for it.
+import { el } from "./dom.js";
+import { ellipse, places, range, staircase } from "./geometry.js";
+import { number, short } from "./words.js";
+
+let loading = null;
+
+/** Plotly is large: it is loaded with the first study, not with the list. */
+export function load() {
+  loading = loading || new Promise((done, failed) => {
+    document.head.append(el("script", { src: "plotly.js", load: done, error: () => {
+      loading = null;
+      failed(new Error("the plots cannot be loaded"));
+    } }));
+  });
+  return loading;
+}
+
+const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+const touch = () => matchMedia("(pointer: coarse)").matches;
+
+function theme() {
+  // A colour that depends on the mode is only known where it is used.
+  const probe = document.body.appendChild(el("i", { hidden: true }));
+  const of = (name) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const found = Object.fromEntries(["text", "soft", "line", "accent", "other", "needed", "card"].map((name) => [name, of(name)]));
+  probe.remove();
+  return found;
+}
+
+const clear = (colour, share) => colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${share})`);
+
+function layout(colour, given) {
+  const axis = (own) => ({ color: colour.soft, gridcolor: colour.line, zeroline: false, linecolor: colour.line, automargin: true,
+    ...own, title: own.title ? { text: plain(own.title), standoff: 8 } : undefined });
+  return {
+    paper_bgcolor: "transparent", plot_bgcolor: "transparent", font: { color: colour.text, family: "system-ui, sans-serif", size: 13 },
+    margin: { l: 20, r: 12, t: 34, b: 20 }, dragmode: touch() ? false : "zoom", hovermode: "closest", hoverlabel: { align: "left" },
+    legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", bgcolor: "transparent", itemclick: false, itemdoubleclick: false },
+    uirevision: "same", ...given, xaxis: axis(given.xaxis), yaxis: axis(given.yaxis),
+  };
+}
+
+const draw = (place, data, shape) => Plotly.react(place, data, shape, { responsive: true, displayModeBar: false });
+
+const covariance = (view, k) => view.design.covariance[view.design.covariance.length > 1 ? k : 0];
+const half = (view, k, q) => (view.arms[k].radius === null ? null : view.arms[k].radius * Math.sqrt(covariance(view, k)[q][q]));
+const better = (view, name) => (view.design.minimise.includes(name) ? "less is better" : "more is better");
+
+function hover(view, k) {
+  const arm = view.arms[k];
+  const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${number(arm.mean[q])} ± ${number(half(view, k, q), 3)}`);
+  const state = `${arm.front ? "looks Pareto optimal" : "looks dominated"}${arm.decided ? ", decided" : ", not decided yet"}`;
+  return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, `${plain(number(arm.n))} outcomes`, state].join("<br>");
+}
+
+const marks = (view, ks, colour, front) => ({
+  symbol: ks.map((k) => (view.arms[k].decided ? "circle" : "circle-open")), size: front ? 12 : 9,
+  color: front ? colour.accent : colour.other, line: { width: 2 },
+});
+
+/** Two objectives a, b: means, regions, and under two objectives the border of what the front dominates. */
+export function drawPair(place, view, pair) {
+  const [a, b] = pair, colour = theme(), names = view.design.objectives;
+  const tried = view.arms.map((_, k) => k).filter((k) => view.arms[k].mean);
+  const mean = (k) => view.arms[k].mean;
+  const x = range(tried.map((k) => mean(k)[a]), tried.map((k) => half(view, k, a)));
+  const y = range(tried.map((k) => mean(k)[b]), tried.map((k) => half(view, k, b)));
+  const groups = [[true, "Pareto optimal"], [false, "dominated"]].map(([front, title]) => ({ front, title, ks: tried.filter((k) => view.arms[k].front === front) }));
+  const data = [];
+  for (const { front, ks } of groups) {
+    const border = [[], []];
+    for (const k of ks) {
+      ellipse(mean(k), view.arms[k].radius, covariance(view, k), pair).forEach((part, side) => border[side].push(...part, null));
+    }
+    const shade = front ? colour.accent : colour.other;
+    data.push({ type: "scatter", mode: "lines", x: border[0], y: border[1], fill: "toself", fillcolor: clear(shade, 0.1), line: { color: clear(shade, 0.55), width: 1 },
+      hoverinfo: "skip", showlegend: false, meta: "regions" });
+  }
+  let line = [[], []];
+  if (names.length === 2) {
+    const far = 10 * (x[1] - x[0] + y[1] - y[0]) * Math.max(...view.design.facets.flat().map(Math.abs));
+    line = staircase(groups[0].ks.map(mean), view.design.facets, far);
+    data.push({ type: "scatter", mode: "lines", x: line[0], y: line[1], line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "front", meta: "front" });
+  }
+  const wide = place.clientWidth > 480;
+  const seen = [...(wide || tried.length <= 8 ? groups[0].ks : []), ...(tried.length <= (wide ? 16 : 8) ? groups[1].ks : [])];
+  const labels = seen.map((k) => ({ x: mean(k)[a], y: mean(k)[b], text: short(view.arms[k].name, 18) }));
+  const sides = places(labels, x, y, Math.max(place.clientWidth - 80, 100), Math.max(place.clientHeight - 90, 100), line);
+  const side = new Map(seen.map((k, at) => [k, sides[at]]));
+  for (const { front, title, ks } of groups) {
+    data.push({ type: "scatter", mode: "markers+text", name: title, x: ks.map((k) => mean(k)[a]), y: ks.map((k) => mean(k)[b]), marker: marks(view, ks, colour, front),
+      text: ks.map((k) => (side.get(k) ? plain(short(view.arms[k].name, 18)) : "")), textposition: ks.map((k) => side.get(k) || "top center"),
+      textfont: { color: front ? colour.accent : colour.soft, size: 12 }, hovertext: ks.map((k) => hover(view, k)), hoverinfo: "text", cliponaxis: false, meta: "means" });
+  }
+  const title = (q) => (wide ? `${short(names[q], 36)} (${better(view, names[q])})` : `${short(names[q], 24)} ${view.design.minimise.includes(names[q]) ? "↓" : "↑"}`);
+  return draw(place, data, layout(colour, { uirevision: pair.join(), xaxis: { range: x, title: title(a) }, yaxis: { range: y, title: title(b) } }));
+}
+
+const rows = (view, most) => ({ tickvals: view.arms.map((_, k) => k), ticktext: view.arms.map((arm) => plain(short(arm.name, most))),
+  range: [view.arms.length - 0.4, -0.6], fixedrange: true, ticks: "" });
+const rowHeight = (view) => (view.arms.length > 60 ? 18 : 28);
+const nameWidth = (place) => (place.clientWidth < 420 ? 14 : 26);
+
+/** One objective: a row for each arm, its mean and its interval. */
+export function drawRows(place, view) {
+  const colour = theme(), tried = view.arms.map((_, k) => k).filter((k) => view.arms[k].mean);
+  const x = range(tried.map((k) => view.arms[k].mean[0]), tried.map((k) => half(view, k, 0)));
+  const data = [[true, "best"], [false, "beaten"]].map(([front, name]) => {
+    const ks = tried.filter((k) => view.arms[k].front === front), shade = front ? colour.accent : colour.other;
+    return { type: "scatter", mode: "markers", name, x: ks.map((k) => view.arms[k].mean[0]), y: ks, marker: marks(view, ks, colour, front), hovertext: ks.map((k) => hover(view, k)),
+      hoverinfo: "text", error_x: { type: "data", array: ks.map((k) => half(view, k, 0)), color: shade, thickness: 2, width: 5 }, meta: "means" };
+  });
+  const shape = layout(colour, { xaxis: { range: x, title: `${short(view.design.objectives[0], 40)} (${better(view, view.design.objectives[0])})` }, yaxis: rows(view, nameWidth(place)) });
+  return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });
+}
+
+/** Outcomes of each arm, and the pulls that are out on top of them. */
+export function drawCounts(place, view) {
+  const colour = theme(), ks = view.arms.map((_, k) => k);
+  const bar = (name, key, shade, text) => ({ type: "bar", orientation: "h", name, y: ks, x: ks.map((k) => view.arms[k][key]), marker: { color: shade },
+    hovertext: ks.map((k) => `${plain(short(view.arms[k].name, 60))}: ${number(view.arms[k][key])} ${text}`), hoverinfo: "text", textposition: "none" });
+  const most = Math.max(...ks.map((k) => view.arms[k].n + view.arms[k].pending), 1);
+  const data = [bar("outcomes", "n", ks.map((k) => (view.arms[k].front ? colour.accent : colour.other)), "outcomes"), bar("pending", "pending", colour.needed, "pending")];
+  const shape = layout(colour, { legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", traceorder: "normal", itemclick: false, itemdoubleclick: false }, barmode: "stack", bargap: 0.3, xaxis: { range: [0, most * 1.05], title: "pulls", fixedrange: true, nticks: 6 }, yaxis: rows(view, nameWidth(place)) });
+  return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });
+}
+
+/** What was reached and needed after each outcome, and where it leads if it goes on like this. */
+export function drawEvidence(place, view) {
+  const colour = theme(), points = view.history.points, last = points.at(-1);
+  const line = (name, y, given) => ({ type: "scatter", mode: points.length < 3 ? "lines+markers" : "lines", name, x: points.map((p) => p[0]), y, hovertemplate: `%{x:,} outcomes: %{y:.3f}<extra></extra>`, ...given });
+  // A far forecast leaves the picture, so that what has happened can be seen.
+  const ahead = !view.answer.done && view.forecast && last && last[1] !== null ? last[0] + view.forecast : 0;
+  const end = Math.max(Math.min(ahead, 3 * last[0]), last[0]) * 1.03;
+  const data = [
+    line("reached", points.map((p) => p[1]), { line: { color: colour.accent, width: 2.5 }, meta: "reached" }),
+    line("needed", [...points.map((p) => p[2]), last[2]], { x: [...points.map((p) => p[0]), Math.max(ahead, last[0])], line: { color: colour.needed, dash: "dash", width: 2 }, meta: "needed" }),
+  ];
+  if (ahead) {
+    data.push({ type: "scatter", mode: "lines+markers", name: "forecast", x: [last[0], ahead], y: [last[1], last[2]], meta: "forecast",
+      line: { color: colour.accent, dash: "dot", width: 2 }, marker: { size: [0, 9], symbol: "diamond-open" }, hovertemplate: `about %{x:,} outcomes<extra></extra>` });
+  }
+  const stop = view.answer.done ? [{ type: "line", x0: view.answer.n_pulls, x1: view.answer.n_pulls, yref: "paper", y0: 0, y1: 1, line: { color: colour.soft, width: 1, dash: "dot" } }] : [];
+  return draw(place, data, layout(colour, { shapes: stop, uirevision: "", xaxis: { title: "outcomes", range: [0, end], nticks: 6 }, yaxis: { title: view.design.threshold === "certified" ? "certified margin" : "evidence" } }));
+}
+
+export const forget = (place) => window.Plotly && Plotly.purge(place);

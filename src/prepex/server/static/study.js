@@ -1,0 +1,199 @@
+// One study: everything on its page follows from one document, which is fetched again while it is looked at.
+import { call, download, path, post } from "./api.js";
+import { openForm } from "./dialog.js";
+import { at, cell, el, facts, keyed, say } from "./dom.js";
+import { drawLog, restart } from "./log.js";
+import { drawCounts, drawEvidence, drawPair, drawRows, forget, load } from "./plots.js";
+import { drawPulls } from "./pulls.js";
+import { STATES, number, plural, short, span } from "./words.js";
+
+let name = null;
+let view = null;
+let tag = null;
+let turns = 0;
+let drawn = 0;
+let announce = () => {};
+
+export function setUpStudy(say_) {
+  announce = say_;
+  at("ask").addEventListener("submit", ask);
+  at("delete").addEventListener("click", remove);
+  at("pair").addEventListener("change", () => drawMeans(true));
+  for (const button of document.querySelectorAll("[data-download]")) {
+    button.addEventListener("click", () => attempt(() => download(path(name, button.dataset.download), button.dataset.file)));
+  }
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view && drawPlots());
+}
+
+/** Forget what is shown: another study, or another person. */
+export function clear(wanted = null) {
+  [name, view, tag] = [wanted, null, null];
+  for (const id of ["pulls", "arms"]) at(id).tBodies[0].replaceChildren();
+  at("means").replaceChildren();
+  ["counts", "evidence"].forEach((id) => forget(at(id)));
+  restart();
+}
+
+export function showStudy(wanted) {
+  if (wanted !== name) clear(wanted);
+  say(at("name"), wanted);
+  document.title = `${wanted} – prepex`;
+}
+
+/** Fetch and draw; answers how many milliseconds to wait before the next time. */
+export async function refresh() {
+  const asked = name, mine = (turns += 1);
+  const answer = await call(path(asked, "view"), { headers: tag ? { "If-None-Match": tag } : {} });
+  if (answer.status === 304) return 2000;
+  const found = await answer.json();
+  await load();
+  // A slow answer must not undo a later one.
+  if (asked !== name) return 0;
+  if (mine < drawn) return 2000;
+  drawn = mine;
+  const before = view;
+  [view, tag] = [found, answer.headers.get("etag")];
+  draw(before);
+  await drawLog(view, done);
+  return view.history.complete ? 2000 : 200;
+}
+
+function draw(before) {
+  const { answer } = view;
+  say(at("badge"), STATES[answer.status]);
+  at("badge").className = `badge ${answer.status}`;
+  const found = `${answer.arms.length} of ${plural(view.arms.length, "arm")}`;
+  say(at("front-words"), !answer.arms.length ? "Nothing is known yet." : answer.status === "certified" ? `Pareto optimal, proven: ${found}` : `Looks Pareto optimal: ${found}`);
+  keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
+  say(at("why"), view.why);
+  at("ask-button").disabled = answer.done;
+  if (before && before.answer.status !== answer.status) announce(`The study is now: ${STATES[answer.status]}.`);
+  drawTiles();
+  drawPulls(view, done);
+  drawArms();
+  drawDesign();
+  drawPlots();
+}
+
+function drawTiles() {
+  const share = view.reached === null ? "–" : `${number(view.reached, 3)} of ${number(view.needed, 3)}`;
+  const ahead = view.answer.done ? "–" : view.forecast === null ? "unknown" : `about ${number(view.forecast)}`;
+  const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [view.design.threshold === "certified" ? "Certified margin" : "Evidence", share],
+    ["More pulls", ahead], ["Decided arms", `${view.answer.decided.length} of ${view.arms.length}`]];
+  const rare = [["Late", view.late + view.lapsed], ["Voided", view.voided], ["Corrected", view.corrected], ["Imported", view.imported]];
+  facts(at("tiles"), [...all, ...rare.filter(([, n]) => n).map(([words, n]) => [words, number(n)])], true);
+}
+
+const half = (arm, k, q) => (arm.radius === null ? null : arm.radius * Math.sqrt(view.design.covariance[view.design.covariance.length > 1 ? k : 0][q][q]));
+
+function drawArms() {
+  const labels = ["Arm", "Outcomes", "Pending", ...view.design.objectives, "Looks", "Decided"];
+  at("arms").tHead.rows[0].replaceChildren(...labels.map((label) => el("th", {}, label)));
+  keyed(at("arms").tBodies[0], view.arms.map((arm, k) => ({ ...arm, k })), (arm) => arm.k, () => el("tr", {}, ...labels.map((label) => cell(label))), (row, arm) => {
+    const means = view.design.objectives.map((_, q) => (arm.mean ? `${number(arm.mean[q])} ± ${number(half(arm, arm.k, q), 3)}` : "–"));
+    [arm.name, number(arm.n), number(arm.pending), ...means, arm.mean ? (arm.front ? "Pareto optimal" : "dominated") : "–", arm.decided ? "yes" : "not yet"].forEach((text, at_) => say(row.cells[at_], text));
+    row.className = arm.front ? "front" : "";
+  });
+}
+
+function drawDesign() {
+  const d = view.design;
+  const cone = d.cone || `facets ${d.facets.map((row) => `(${row.map((v) => number(v, 3)).join(", ")})`).join(" ")}`;
+  const noise = d.covariance.length > 1 ? "a covariance for each arm" : d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ");
+  facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Noise", `Gaussian, covariance ${noise}`],
+    ["Cone", cone], ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
+    ["Pulls out at once", number(d.max_pending)], ["Lease", d.lease === null ? "none" : span(d.lease)], ["Events", number(view.events)], ["Last hash", view.head]]);
+}
+
+function drawPlots() {
+  drawMeans(false);
+  drawCounts(at("counts"), view);
+  const some = view.history.points.some((point) => point[1] !== null);
+  at("evidence").hidden = !some;
+  at("evidence-empty").hidden = some;
+  say(at("evidence-empty"), "Nothing yet: the evidence starts when every arm has been tried" + (view.design.threshold === "certified" ? ", and tried again after the pilot." : "."));
+  if (some) drawEvidence(at("evidence"), view);
+  const ahead = !view.answer.done && view.forecast ? ` At the current rate after about ${number(view.n_pulls + view.forecast)} outcomes (dotted).` : "";
+  const first = view.history.points.findIndex((point) => point[1] !== null);
+  const gaps = some && view.history.points.slice(first).some((point) => point[1] === null) ? " In the gaps nothing spoke for the answer of that time." : "";
+  const words = some ? `The study stops when the solid line reaches the dashed one.${ahead}${gaps}` : "";
+  say(at("evidence-words"), view.history.complete ? words : `Looking back: ${number(view.history.n_pulls)} of ${number(view.n_pulls)} outcomes.`);
+}
+
+function drawMeans(chosen) {
+  const names = view.design.objectives, tried = view.arms.some((arm) => arm.mean);
+  at("means-empty").hidden = tried;
+  at("means").hidden = !tried;
+  at("pair-label").hidden = names.length < 3 || !tried;
+  const percent = number(100 * (1 - view.design.delta), 6);
+  say(at("promise"), tried ? `${names.length === 1 ? "Bars" : "Ellipses"}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` +
+    "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
+  if (!tried) return;
+  const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);
+  fillPairs(all, chosen);
+  const pairs = names.length === 1 ? [[0, 0]] : names.length === 2 || at("pair").value !== "all" ? [all[Number(at("pair").value) || 0]] : all;
+  keyed(at("means"), pairs, (pair) => pair.join(), () => el("div", { class: "plot", role: "img" }), () => {});
+  pairs.forEach((pair, k) => {
+    const place = at("means").children[k];
+    place.setAttribute("aria-label", `Means and regions: ${pair.map((q) => names[q]).join(" and ")}; the numbers are in the table of arms`);
+    place.classList.toggle("free", names.length === 1);
+    if (names.length === 1) drawRows(place, view);
+    else drawPair(place, view, pair);
+  });
+}
+
+function fillPairs(all, chosen) {
+  const names = view.design.objectives, key = `${name} ${all.length}`;
+  if (chosen || at("pair").dataset.key === key) return;
+  at("pair").dataset.key = key;
+  at("pair").replaceChildren(el("option", { value: "all" }, "all pairs"), ...all.map(([a, b], k) => el("option", { value: k }, `${names[a]} and ${names[b]}`)));
+  at("pair").value = names.length > 4 || matchMedia("(max-width: 520px)").matches ? "0" : "all";
+}
+
+// What one can do
+
+async function attempt(act) {
+  say(at("error"), "");
+  try {
+    await act();
+  } catch (problem) {
+    say(at("error"), problem.message);
+  }
+}
+
+function ask(event) {
+  event.preventDefault();
+  return attempt(async () => {
+    const n = Number(at("ask-n").value);
+    if (!Number.isInteger(n) || n < 1) throw new Error("How many must be a whole number from 1.");
+    at("ask-button").disabled = true;
+    try {
+      const tickets = await post(path(name, "ask"), { n });
+      await done(tickets.length ? `Try ${tickets.map((ticket) => `${ticket.arm} (${ticket.token})`).join(", ")}.` : "There is nothing to hand out: the study has stopped, or the rest of its budget is out.");
+      const row = tickets.length && [...at("pulls").tBodies[0].rows].find((each) => each.dataset.key === tickets[0].token);
+      if (row) row.querySelector("button")?.focus();
+    } finally {
+      at("ask-button").disabled = Boolean(view && view.answer.done);
+    }
+  });
+}
+
+/** Something was done: say it, and show what came of it. */
+async function done(words) {
+  announce(words);
+  await refresh();
+}
+
+function remove() {
+  openForm({
+    title: "Delete this study",
+    words: `This deletes ${name} with its whole log, for everyone. Take the log home first. Type the name to confirm.`,
+    button: "Delete it",
+    fields: [{ name: "confirm", label: "Name of the study", required: true }],
+    send: async ({ confirm }) => {
+      await call(`${path(name)}?confirm=${encodeURIComponent(confirm)}`, { method: "DELETE" });
+      announce(`Deleted: ${name}.`);
+      location.hash = "#/";
+    },
+  });
+}

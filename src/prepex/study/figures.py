@@ -1,0 +1,161 @@
+"""The pictures of a report, as SVG text: means with their regions, evidence over time, pulls of each arm.
+
+They draw what the dashboard draws, from the same document (picture.py).
+"""
+
+import io
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from prepex._checks import Floats
+from prepex.study.history import Past
+
+FRONT, OTHER, NEEDED = "#0b5c94", "#8a949e", "#b3431b"
+# Pairs of objectives in one picture, and arms with names beside their points; more have numbers.
+MOST_PAIRS, MOST_NAMES = 10, 12
+
+
+def draw_means(picture: dict[str, Any]) -> str:
+    """A row for each arm under one objective; else a plot for each pair of objectives."""
+    names = picture["design"]["objectives"]
+    tried = [(k, arm) for k, arm in enumerate(picture["arms"]) if arm["mean"] is not None]
+    if not tried:
+        return ""
+    if len(names) == 1:
+        figure = _figure(7.0, 1.2 + 0.3 * len(picture["arms"]))
+        _rows(figure.add_subplot(), picture, tried)
+        return _svg(figure)
+    pairs = list(combinations(range(len(names)), 2))[:MOST_PAIRS]
+    columns = min(len(pairs), 2)
+    lines = -(-len(pairs) // columns)
+    figure = _figure(7.0 if columns == 1 else 9.0, (4.6 if columns == 1 else 3.9) * lines)
+    for place, pair in enumerate(pairs, 1):
+        _pair(figure.add_subplot(lines, columns, place), picture, tried, pair)
+    return _svg(figure)
+
+
+def draw_evidence(picture: dict[str, Any], past: Past) -> str:
+    """What was reached and needed after so many outcomes; empty before that means anything."""
+    points = [point for point in past.points if point.reached is not None]
+    if not points:
+        return ""
+    figure = _figure(7.0, 3.5)
+    axes = figure.add_subplot()
+    n = [point.n for point in past.points]
+    axes.plot(n, [np.nan if p.reached is None else p.reached for p in past.points], color=FRONT, label="reached")
+    axes.plot(n, [point.needed for point in past.points], color=NEEDED, linestyle="--", label="needed")
+    if picture["answer"]["done"]:
+        axes.axvline(picture["answer"]["n_pulls"], color="0.6", linewidth=1, linestyle=":", label="the stop")
+    elif picture["forecast"] and picture["forecast"] <= 2 * n[-1] and past.points[-1].reached is not None:
+        ahead = [n[-1], n[-1] + picture["forecast"]]
+        axes.plot(ahead, [past.points[-1].reached, picture["needed"]], color=FRONT, linestyle=":", label="forecast")
+    axes.set_xlabel("outcomes")
+    axes.set_ylabel("certified margin" if picture["design"]["threshold"] == "certified" else "evidence")
+    axes.legend(frameon=False)
+    return _svg(figure)
+
+
+def draw_counts(picture: dict[str, Any]) -> str:
+    """Outcomes of each arm, and the pulls that are out beside them."""
+    arms = picture["arms"]
+    figure = _figure(7.0, 1.0 + 0.26 * len(arms))
+    axes, rows = figure.add_subplot(), np.arange(len(arms))
+    told = [arm["n"] for arm in arms]
+    axes.barh(rows, told, color=[FRONT if arm["front"] else OTHER for arm in arms], height=0.7)
+    axes.barh(rows, [arm["pending"] for arm in arms], left=told, color=NEEDED, height=0.7)
+    _name_rows(axes, arms)
+    axes.set_xlabel("outcomes" + (", and pulls that are out (orange)" if any(arm["pending"] for arm in arms) else ""))
+    return _svg(figure)
+
+
+def border(mean: Sequence[float], size: float, covariance: Floats, pair: tuple[int, int]) -> Floats:
+    """The border of an arm's region on a pair of objectives, (n, 2)."""
+    turn = np.linspace(0.0, 2.0 * np.pi, 73)
+    root = np.linalg.cholesky(covariance[np.ix_(pair, pair)])
+    return np.array([mean[q] for q in pair]) + size * np.stack([np.cos(turn), np.sin(turn)], axis=1) @ root.T
+
+
+def staircase(points: Floats, facets: Floats, far: float) -> Floats:
+    """The border of what points (n, 2) dominate under a cone with two facets: a staircase in facet scores.
+
+    >>> staircase(np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2), 9.0).tolist()
+    [[-9.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [1.0, -9.0]]
+    """
+    scores = points @ facets.T
+    scores = scores[np.lexsort((-scores[:, 1], scores[:, 0]))]
+    steps = [scores[0] - (far, 0.0), scores[0]]
+    for before, after in pairwise(scores):
+        steps += [np.array([before[0], after[1]]), after]
+    steps.append(scores[-1] - (0.0, far))
+    return np.array(steps) @ np.linalg.inv(facets).T
+
+
+def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair: tuple[int, int]) -> None:
+    design = picture["design"]
+    noise, names = np.array(design["covariance"]), design["objectives"]
+    named = len(names) == 2 and len(tried) <= MOST_NAMES
+    for k, arm in tried:
+        colour = FRONT if arm["front"] else OTHER
+        edge = border(arm["mean"], arm["radius"], noise[k if len(noise) > 1 else 0], pair)
+        axes.fill(*edge.T, facecolor=colour, edgecolor=colour, alpha=0.12)
+        point = [arm["mean"][q] for q in pair]
+        fill = colour if arm["decided"] else "none"
+        axes.plot(*point, "o", markersize=6 if arm["front"] else 4, markeredgecolor=colour, markerfacecolor=fill)
+        words = _plain(_short(arm["name"], 24)) if named else str(k + 1) if arm["front"] else ""
+        axes.annotate(words, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
+    x, y = axes.get_xlim(), axes.get_ylim()
+    front = np.array([arm["mean"] for _, arm in tried if arm["front"]])
+    if len(names) == 2 and len(front):
+        far = 10.0 * (x[1] - x[0] + y[1] - y[0])
+        axes.plot(*staircase(front, np.array(design["facets"]), far).T, color=FRONT, linestyle=":", linewidth=1.2)
+    axes.set(xlim=x, ylim=y, xlabel=_title(design, pair[0]), ylabel=_title(design, pair[1]))
+
+
+def _rows(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]]) -> None:
+    noise = np.array(picture["design"]["covariance"])
+    for k, arm in tried:
+        colour = FRONT if arm["front"] else OTHER
+        half = arm["radius"] * np.sqrt(noise[k if len(noise) > 1 else 0, 0, 0])
+        fill = colour if arm["decided"] else "white"
+        axes.errorbar(arm["mean"], [k], xerr=half, fmt="o", color=colour, markerfacecolor=fill, capsize=3)
+    _name_rows(axes, picture["arms"])
+    axes.set_xlabel(_title(picture["design"], 0))
+
+
+def _name_rows(axes: Any, arms: list[dict[str, Any]]) -> None:
+    axes.set_yticks(range(len(arms)), [_plain(_short(arm["name"], 40)) for arm in arms], fontsize=8)
+    axes.set_ylim(len(arms) - 0.4, -0.6)
+
+
+def _title(design: dict[str, Any], q: int) -> str:
+    name = design["objectives"][q]
+    return f"{_plain(_short(name, 40))} ({'less' if name in design['minimise'] else 'more'} is better)"
+
+
+def _plain(name: str) -> str:
+    """A name that matplotlib does not take for a formula."""
+    return name.replace("$", r"\$")
+
+
+def _short(name: str, most: int) -> str:
+    return name if len(name) <= most else name[: most - 1] + "…"
+
+
+def _figure(width: float, height: float) -> Any:
+    from prepex.plot import figure_class
+
+    return figure_class()(figsize=(width, height), layout="constrained")
+
+
+def _svg(figure: Any) -> str:
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+        axes.set_axisbelow(True)
+    out = io.StringIO()
+    figure.savefig(out, format="svg")
+    text = out.getvalue()
+    return text[text.index("<svg") :]

@@ -1,0 +1,317 @@
+"""The dashboard in a real Chromium, from the form for a new study to a certificate that the checker takes."""
+
+import json
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys as Press
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from benchmarks.browser import browser, resize, server, set_dark
+from prepex import Gaussian, Study
+from prepex.server.access import Keys
+from prepex.study.check import check
+
+# A loaded machine may need long; a healthy one never waits for it.
+PATIENCE = 60
+EVIL = "<img src=x onerror=window.broken=1>"
+
+
+class Page:
+    """A browser on a server, with short words for what a person does."""
+
+    def __init__(self, driver, address):
+        self.driver, self.address = driver, address
+        for log in ("browser", "performance"):
+            driver.get_log(log)
+
+    def open(self, place=""):
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.address}/#/{place}")
+
+    def study(self, name):
+        self.open("study/" + quote(name, safe=""))
+        self.until(lambda: self.text("#log-range"))
+
+    def run(self, script, *given):
+        return self.driver.execute_script(script, *given)
+
+    def until(self, true):
+        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(lambda _: true())
+
+    def find(self, css):
+        return self.driver.find_element(By.CSS_SELECTOR, css)
+
+    def text(self, css):
+        return self.run("return document.querySelector(arguments[0])?.textContent", css)
+
+    def shown(self, css):
+        return any(each.is_displayed() for each in self.driver.find_elements(By.CSS_SELECTOR, css))
+
+    def fill(self, css, text):
+        field = self.find(css)
+        field.clear()
+        field.send_keys(text)
+
+    def click(self, css):
+        self.until(lambda: self.shown(css) and self.find(css).is_enabled())
+        self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", css)
+        self.find(css).click()
+
+    def means(self):
+        """The means as Plotly has them: {name of the trace: [[x, y], ...]}."""
+        script = """return Object.fromEntries([...document.querySelector("#means > .plot").data]
+            .filter((t) => t.meta === "means").map((t) => [t.name, t.x.map((x, k) => [x, t.y[k]])]))"""
+        return self.run(script)
+
+    def tell(self, **values):
+        """Tell the first pull that is out, in the dialog."""
+        before = self.text("#log-range")
+        self.click("#pulls button[aria-label^=Tell]")
+        for at, value in values.items():
+            self.fill(f"#dialog [name='field {at.removeprefix('f')}']", str(value))
+        self.click("#dialog button.main")
+        self.until(lambda: not self.shown("#dialog") and self.text("#log-range") != before)
+
+    def overflow(self):
+        return self.run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+    def check_quiet(self, allowed=()):
+        """Nothing to complain about on the console, and no request left the server."""
+        for entry in self.driver.get_log("browser"):
+            bad = entry["level"] in ("SEVERE", "WARNING")
+            assert not bad or any(words in entry["message"] for words in allowed), entry
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                url = urlsplit(message["params"]["request"]["url"])
+                assert url.scheme not in ("http", "https", "ws", "wss") or url.hostname == "127.0.0.1", url
+
+
+@pytest.fixture(scope="module")
+def downloads(tmp_path_factory):
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="module")
+def driver(downloads):
+    with browser(downloads=str(downloads)) as found:
+        yield found
+
+
+@pytest.fixture
+def storage(tmp_path):
+    return str(tmp_path / "trials.db")
+
+
+@pytest.fixture
+def page(driver, storage):
+    resize(driver, 1280, 900)
+    set_dark(driver, False)
+    with server(storage) as address:
+        found = Page(driver, address)
+        yield found
+        driver.get("about:blank")
+
+
+def add_study(storage, name="doses", n=40, arms=("low", "high", EVIL), **settings):
+    given = {"objectives": ("gain", "cost"), "minimise": ("cost",), "family": Gaussian(variance=0.25), **settings}
+    study = Study.create(storage, name, arms=arms, **given)
+    rng, width = np.random.default_rng(0), len(given["objectives"])
+    for _ in range(n):
+        if (ticket := study.ask(actor="site A")) is None:
+            break
+        study.tell(ticket.token, (arms.index(ticket.arm) + 0.5 * rng.standard_normal(width)).tolist())
+    return study
+
+
+def test_a_study_from_the_form_to_the_certificate(page, storage, downloads):
+    page.open()
+    page.click("a[href='#/new']")
+    page.until(lambda: page.shown("#create [name=name]"))
+    page.fill("#create [name=name]", "a/b " + EVIL)
+    page.fill("#create [name=arms]", "\n".join(["low", EVIL]))
+    page.fill("#objectives [data-part=name]", "gain")
+    page.fill("#objectives [data-part=variance]", "0.01")
+    page.click("#create button.main")
+    page.until(lambda: page.text("#name") == "a/b " + EVIL and page.text("#log-range") == "1 to 1 of 1")
+    assert page.text("#front-words") == "Nothing is known yet." and page.shown("#means-empty")
+    first = page.text("#why")
+    # Ask for two, tell one: it is drawn.
+    page.fill("#ask-n", "2")
+    page.click("#ask-button")
+    page.until(lambda: len(page.driver.find_elements(By.CSS_SELECTOR, "#pulls tbody tr")) == 2)
+    assert "low (1-" in page.text("#notice")
+    page.tell(f0=0.25)
+    page.until(lambda: page.shown("#means .main-svg"))
+    assert page.means() == {"best": [], "beaten": [[0.25, 0]]}
+    page.click("#pulls button[aria-label^=Tell]")
+    page.fill("#dialog [name='field 0']", "1,500")
+    page.click("#dialog button.main")
+    page.until(lambda: "a number such as" in page.text("#dialog .error"))
+    page.click("#dialog .cancel")
+    page.tell(f0="1.5")
+    page.until(lambda: page.means() == {"best": [[1.5, 1]], "beaten": [[0.25, 0]]})
+    assert page.text("#why") != first and EVIL in page.text("#why")
+    # The rest through the library, while the page looks on.
+    study, values = Study.open(storage, "a/b " + EVIL), {"low": 0.25, EVIL: 1.5}
+    while (ticket := study.ask()) is not None:
+        study.tell(ticket.token, [values[ticket.arm]])
+    page.until(lambda: page.text("#badge") == "certified")
+    assert "Stopped after" in page.text("#why") and not page.find("#ask-button").is_enabled()
+    curve = page.run("return document.querySelector('#evidence').data.find((t) => t.meta === 'reached').y")
+    assert curve[-1] == pytest.approx(study.status().reached) and len(curve) >= study.status().n_pulls
+    assert page.run("return document.querySelector('#log tbody tr').cells[2].textContent") == "told"
+    page.click("[data-download=certificate]")
+    page.until(lambda: list(downloads.glob("certificate*.json")))
+    assert check(json.loads(next(downloads.glob("certificate*.json")).read_text())).ok
+    page.click("[data-download='observations.csv']")
+    page.until(lambda: list(downloads.glob("observations*.csv")))
+    assert page.run("return window.broken") is None, "names are text"
+    assert page.overflow() <= 0
+    page.check_quiet()
+
+
+def test_correct_void_and_delete(page, storage):
+    study = add_study(storage, n=6)
+    page.study("doses")
+    page.click("#log button[aria-label^=Correct]")
+    page.fill("#dialog [name='field 0']", "7")
+    page.click("#dialog button.main")
+    page.until(lambda: "Reason: please" in page.text("#dialog .error"))
+    page.fill("#dialog [name='field 2']", "swapped")
+    page.click("#dialog button.main")
+    page.until(lambda: "because: swapped" in (page.text("#log tbody") or ""))
+    page.click("#log button[aria-label^=Void]")
+    page.fill("#dialog [name='field 0']", "broken vial")
+    page.click("#dialog button.main")
+    page.until(lambda: "because: broken vial" in (page.text("#log tbody") or ""))
+    assert (study.status().corrected, study.status().voided) == (1, 1)
+    page.run("document.getElementById('delete').closest('details').open = true")
+    page.click("#delete")
+    page.fill("#dialog [name='field 0']", "another")
+    page.click("#dialog button.main")
+    page.until(lambda: "confirm must be" in page.text("#dialog .error"))
+    page.fill("#dialog [name='field 0']", "doses")
+    page.click("#dialog button.main")
+    page.until(lambda: page.shown("#no-studies"))
+    assert not Study.list(storage)
+
+
+def test_with_the_keyboard_alone(page, storage):
+    add_study(storage, n=3)
+    page.study("doses")
+
+    def keys(*given):
+        page.driver.switch_to.active_element.send_keys(*given)
+
+    page.until(lambda: page.shown("#means .main-svg"))
+    page.find("body").send_keys(Press.TAB)
+    assert page.run("return document.activeElement.className") == "skip"
+    for _ in range(12):
+        if page.run("return document.activeElement.id") == "ask-button":
+            break
+        keys(Press.TAB)
+    assert page.run("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    keys(Press.ENTER)
+    page.until(lambda: (page.run("return document.activeElement.getAttribute('aria-label')") or "").startswith("Tell"))
+    keys(Press.ENTER)
+    page.until(lambda: page.shown("#dialog"))
+    keys(Press.ESCAPE)
+    page.until(lambda: not page.shown("#dialog"))
+    keys(Press.ENTER)
+    page.until(lambda: page.shown("#dialog"))
+    # In part first, then the rest: what is told is fixed.
+    keys("0.5", Press.ENTER)
+    page.until(lambda: not page.shown("#dialog") and "still misses: cost" in page.text("#notice"))
+    page.until(lambda: (page.run("return document.activeElement.getAttribute('aria-label')") or "").startswith("Tell"))
+    keys(Press.ENTER)
+    page.until(lambda: page.shown("#dialog") and page.run("return document.activeElement.name") == "field 1")
+    keys("0.25", Press.ENTER)
+    page.until(lambda: not page.shown("#dialog") and page.run("return document.activeElement.id") == "ask-button")
+    assert Study.open(storage, "doses").status().n_pulls == 4
+    page.check_quiet()
+
+
+def test_on_a_phone_and_in_the_dark(page, storage):
+    names = tuple(f"candidate {k}: polyethylene glycol {'x' * 30} {k}" for k in range(12))
+    add_study(storage, "x" * 60, arms=names, objectives=("gain", "cost", "time to market"), n=60)
+    resize(page.driver, 390, 844)
+    for place in ("", "new", "study/" + "x" * 60):
+        page.open(place)
+        page.until(lambda: page.shown("#studies .badge, #create [name=name], #counts .main-svg"))
+        page.until(lambda place=place: not place.startswith("study") or page.text("#log-range"))
+        assert page.overflow() <= 0 and page.run("return document.documentElement.scrollWidth") <= 390
+    small = """return [...document.querySelectorAll("button, a.button, input, select, summary")]
+        .filter((e) => e.offsetParent && e.getBoundingClientRect().height < 43).map((e) => e.outerHTML)"""
+    assert page.run(small) == [], "large enough for a finger"
+    look = "return getComputedStyle(document.body).backgroundColor"
+    axis = "return document.querySelector('#counts').layout.xaxis.color"
+    light = page.run(look), page.run(axis)
+    set_dark(page.driver, True)
+    page.until(lambda: page.run(axis) != light[1])
+    assert page.run(look) != light[0]
+    page.check_quiet()
+
+
+def test_roles(driver, storage, tmp_path):
+    add_study(storage, n=5).ask(actor="site A")
+    keys = Keys(tmp_path / "keys.json")
+    tokens = {role: keys.add(f"the {role}", role) for role in ("observer", "worker", "owner")}
+    # Asking, voiding in the log, and making studies.
+    expected = {"observer": (False, False, False), "worker": (True, False, False), "owner": (True, True, True)}
+    resize(driver, 1280, 900)
+    with server(storage, keys) as address:
+        page = Page(driver, address)
+        page.open("study/doses")
+        page.until(lambda: page.shown("#token"))
+        page.fill("#token", "wrong")
+        page.click("#login button")
+        page.until(lambda: "not known" in page.text("#error"))
+        for role, parts in expected.items():
+            page.fill("#token", tokens[role])
+            page.click("#login button")
+            page.until(lambda role=role: page.text("#who") == f"the {role} ({role})" and page.text("#log-range"))
+            page.until(lambda: page.shown("#pulls tbody tr") and page.shown("#log tbody tr"))
+            found = page.shown("#ask-button"), page.shown("#log button[aria-label^=Void]")
+            assert found == parts[:2]
+            token = page.run("return document.querySelector('#pulls tbody tr').cells[1].textContent")
+            assert ("-" in token) == parts[0], "observers see no tokens"
+            assert page.shown("[data-download='events.jsonl']") == parts[2]
+            page.click(".brand")
+            page.until(lambda: page.shown("#studies .badge"))
+            assert page.shown("a[href='#/new']") == parts[2]
+            page.driver.back()
+            page.until(lambda: page.shown("#study-view"))
+            page.click("#leave")
+            page.until(lambda: page.shown("#token"))
+        assert page.run("return sessionStorage.getItem('token')") is None
+        page.check_quiet(allowed=("401",))
+        driver.get("about:blank")
+
+
+def test_offline_is_said_and_recovers(page, storage):
+    study = add_study(storage, n=12)
+    page.study("doses")
+    offline = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    page.driver.execute_cdp_cmd("Network.enable", {})
+    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    page.until(lambda: page.shown("#connection"))
+    assert "Offline" in page.text("#connection")
+    ticket = study.ask()
+    page.driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline | {"offline": False})
+    page.until(lambda: not page.shown("#connection") and ticket.token in page.text("#pulls"))
+    page.check_quiet(allowed=("ERR_INTERNET_DISCONNECTED",))
+
+
+def test_three_objectives_in_pairs(page, storage):
+    add_study(storage, n=60, objectives=("gain", "cost", "time"))
+    page.study("doses")
+    plots = "return document.querySelectorAll('#means > .plot.js-plotly-plot').length"
+    page.until(lambda: page.run(plots) == 3)
+    Select(page.find("#pair")).select_by_index(2)
+    page.until(lambda: page.run(plots) == 1)
+    title = page.run("return document.querySelector('#means > .plot').layout.yaxis.title.text")
+    assert title.startswith("time")
