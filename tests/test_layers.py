@@ -15,7 +15,7 @@ LAYERS = (
     ("solvers",),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),
-    ("run", "document", "snapshots"),
+    ("run", "document", "snapshots", "spoken"),
     ("standing",),
     ("experiment", "runs"),
     ("simulation", "plot", "cluster"),

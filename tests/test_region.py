@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from prepex.region import GRID, radius
+from prepex import Bernoulli, Experiment, Exponential, Gaussian, Poisson, Product
+from prepex.region import GRID, intervals, radius
 
 RUNS, TIMES = 2000, 1000
 
@@ -49,6 +50,46 @@ def test_the_border_is_where_the_mixture_reaches_the_level(n, n_objectives):
     q = radius([n, n], n_objectives, 0.05)[0] ** 2
     mixture = np.mean((rho / (n + rho)) ** (n_objectives / 2) * np.exp(n**2 * q / (2 * (n + rho))))
     assert np.log(mixture) == pytest.approx(np.log(2 / 0.05))
+
+
+LAWS = {
+    "bernoulli": (Bernoulli(), lambda rng, mean: float(rng.random() < mean)),
+    "poisson": (Poisson(), lambda rng, mean: float(rng.poisson(mean))),
+    "exponential": (Exponential(), lambda rng, mean: rng.exponential(mean)),
+    "unknown": (Gaussian(variance="unknown"), lambda rng, mean: rng.normal(mean, 2.0)),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_of_other_families_hold_at_all_times(law):
+    family, draw = LAWS[law]
+    rng, delta, wrong, mean, widths = np.random.default_rng(5), 0.5, 0, 0.3, []
+    for _ in range(60):
+        experiment, missed = Experiment(2, 1, family=family, delta=delta, seed=1), False
+        for t in range(100):
+            experiment.tell(t % 2, [draw(rng, mean)])
+            if t > 9:
+                ends = intervals(experiment.course.fresh, delta)
+                missed = missed or bool(np.any((ends[..., 0] > mean) | (ends[..., 1] < mean)))
+        wrong += missed
+        widths.append(np.ptp(ends[0, 0]))
+    assert wrong <= binom.isf(1e-9, 60, delta)
+    # Not empty words: far from all that the domain allows.
+    assert np.median(widths) < {"bernoulli": 0.7, "poisson": 0.8, "exponential": 0.8, "unknown": 4.0}[law]
+
+
+def test_the_ends_of_an_interval_cost_what_is_allowed():
+    experiment, rng = Experiment(2, 2, family=Product([Bernoulli(), Poisson()])), np.random.default_rng(6)
+    for t in range(60):
+        experiment.tell(t % 2, [float(rng.random() < 0.4), float(rng.poisson(3.0))])
+    fresh = experiment.course.fresh
+    for k, q in np.ndindex(2, 2):
+        low, high = intervals(fresh, 0.1)[k, q]
+        n, mean = fresh.inst.N[k], fresh.inst.M[k, q]
+        for end in (low, high):
+            d = (Bernoulli(), Poisson())[q].divergence([mean], [end])
+            assert n * d == pytest.approx(np.log(4 / 0.1) + fresh.penalty[k, q], rel=1e-6)
+        assert low < mean < high
 
 
 def test_more_outcomes_smaller_regions():

@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from prepex import Study
 from prepex.cli import app
 from prepex.cli import study as commands
 
@@ -125,10 +127,37 @@ def test_a_bare_create_asks(monkeypatch):
         stdin = Terminal()
 
     monkeypatch.setattr(commands, "sys", System)
-    answers = "my study\nlow, high\ngain, cost\ncost\n0.25\n\n0.1\n100\n24h\n"
+    answers = "my study\nlow, high\ngain, cost\ncost\n0.25\nunknown\n\n0.1\n100\n24h\n"
     assert "Created my study" in run("study", "create", text=answers)
     (found,) = shown("study", "list")
     assert found["n_arms"] == 2 and found["objectives"] == ["gain", "cost"] and found["delta"] == 0.1
+    family = Study.open("prepex.db", "my study").certificate()["settings"]["family"]
+    assert [single["variance"] for single in family["families"]] == [0.25, "unknown"]
+
+
+def test_a_family_for_each_objective():
+    made = (
+        "study",
+        "create",
+        "doses",
+        "--arm",
+        "10 mg",
+        "--arm",
+        "20 mg",
+        "--objective",
+        "cured",
+        "--objective",
+        "visits",
+    )
+    assert "or families with --family" in run(*made, code=2)
+    assert "family of 'visits' must be given" in run(*made, "--family", "cured=bernoulli", code=2)
+    run(*made, "--family", "cured=bernoulli", "--family", "visits=poisson")
+    (ticket,) = shown("study", "ask", "doses")
+    words = run("study", "tell", "doses", ticket["token"], "cured=0.5", "visits=2", code=2)
+    assert "reward of 'cured' must be 0 or 1 for Bernoulli, got 0.5" in " ".join(words.split())
+    run("study", "tell", "doses", ticket["token"], "cured=1", "visits=2")
+    run("study", "report", "doses", "report.html")
+    assert "Product([Bernoulli(), Poisson()])" in Path("report.html").read_text()
 
 
 @pytest.mark.parametrize(

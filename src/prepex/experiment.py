@@ -276,6 +276,11 @@ class Experiment:
     # What is known
 
     @property
+    def course(self) -> Course | None:
+        """The numbers behind it all (`_kernels/course.py`), once every arm was tried. Look, do not touch."""
+        return self._course
+
+    @property
     def n_pulls(self) -> int:
         """Outcomes told so far."""
         return self._before + len(self._log)

@@ -3,13 +3,19 @@
 After n outcomes of an arm with mean M and known covariance S the region is the ellipsoid
     {x : (M - x)' S^-1 (M - x) <= r^2},   r^2 the root q of
     log 1/J sum_rho (rho / (n + rho))^(L/2) exp(n^2 q / 2 (n + rho)) = log(K / delta).
+Other families have an interval for each objective, once the pilot of `certified` has set their priors:
+    {x : n d(M, x) <= log(K L / delta) + penalty}.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from prepex import _checks
 from prepex._checks import Floats
+from prepex._kernels.laws.fresh import LawFresh
+from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, POISSON, STUDENT, divergence
 
 # Fixed before any data: a constant is sharpest near n of about ten times itself.
 GRID = (1.0, 16.0, 256.0, 4096.0, 65536.0)
@@ -50,3 +56,39 @@ def _root(slope: Floats, offset: Floats, level: float) -> Floats:
         if np.all(np.abs(step) <= 1e-14 * q):
             break
     return q
+
+
+def intervals(fresh: LawFresh, delta: float) -> Floats:
+    """Ends of the interval of every mean (K, L, 2); nan before the outcomes after the pilot say anything."""
+    inst = fresh.inst
+    K, L = inst.M.shape
+    level = np.log(K * L / delta)
+    found = np.full((K, L, 2), np.nan)
+    for k in range(K):
+        for q in range(L):
+            scale, law, mean = inst.scale[k, q], inst.law[q], inst.M[k, q]
+            if inst.N[k] > 0 and np.isfinite(fresh.penalty[k, q]) and (law != STUDENT or scale > 0):
+                room = (level + fresh.penalty[k, q]) / inst.N[k]
+
+                def price(x: float, law: int = law, mean: float = mean, scale: float = scale) -> float:
+                    return float(divergence(np.int64(law), mean, x, scale))
+
+                low = 0.0 if law in (BERNOULLI, POISSON, EXPONENTIAL) else -np.inf
+                high = 1.0 if law == BERNOULLI else np.inf
+                found[k, q] = _end(price, mean, low, room), _end(price, mean, high, room)
+    return found
+
+
+def _end(price: Callable[[float], float], mean: float, border: float, room: float) -> float:
+    """Where the price, which grows from 0 at the mean to the border, reaches `room`, or the border."""
+    if mean == border:
+        return mean
+    side = 1.0 if border > mean else -1.0
+    reach = abs(border - mean) if np.isfinite(border) else 1e-6 * (1.0 + abs(mean))
+    while not np.isfinite(border) and price(mean + side * reach) < room:
+        reach *= 2.0
+    near, far = 0.0, reach
+    for _ in range(60):
+        middle = 0.5 * (near + far)
+        near, far = (middle, far) if price(mean + side * middle) < room else (near, middle)
+    return mean + side * far

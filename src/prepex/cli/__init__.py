@@ -10,9 +10,9 @@ import typer
 
 from prepex import __version__
 from prepex.cli import study, token
-from prepex.cli.family import FAMILY_HELP
 from prepex.cli.shared import Format, FormatOption, errors
 from prepex.cli.source import CONE_HELP
+from prepex.spoken import FAMILY_HELP
 
 app = typer.Typer(
     help="Pareto sets of noisy multi-objective experiments, under your own preference cone.",

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from prepex.cli.family import choose_family
 from prepex.cone import Cone, Worth, one
 from prepex.instances import INSTANCES, load, read_table
 from prepex.problem import Problem
 from prepex.sampling import RULES, Rule
+from prepex.spoken import choose_family
 
 CONE_HELP = (
     "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1 or tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "

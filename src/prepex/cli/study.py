@@ -9,6 +9,7 @@ import typer
 
 from prepex.cli.shared import Format, FormatOption, errors
 from prepex.cli.source import CONE_HELP
+from prepex.spoken import FAMILY_HELP
 
 if TYPE_CHECKING:
     from prepex.study.study import Study
@@ -47,6 +48,7 @@ def create(
     objective: Annotated[list[str] | None, typer.Option(help="What is measured; may be repeated.")] = None,
     minimise: Annotated[list[str] | None, typer.Option(help="An objective that is a cost; may be repeated.")] = None,
     variance: Annotated[str | None, typer.Option(help="Noise variance: one number, or one for each objective.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help=f"OBJECTIVE=FAMILY, one of {FAMILY_HELP}.")] = None,
     cone: Annotated[str | None, typer.Option("--cone", help=CONE_HELP)] = None,
     delta: Annotated[float, typer.Option(help="The risk of a wrong answer.")] = 0.05,
     rule: Annotated[str, typer.Option(help="frappe, information, prets, tns or uniform.")] = "information",
@@ -69,6 +71,7 @@ def create(
             "objectives": objective,
             "minimise": minimise or [],
             "variance": variance,
+            "family": family or [],
             "cone": cone,
             "delta": delta,
             "max_pulls": max_pulls,

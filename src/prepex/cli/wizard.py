@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from prepex.cli.source import make_rules, parse_cone, parse_numbers
-from prepex.family import Gaussian
+from prepex.spoken import choose_family
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -74,8 +74,12 @@ def ask(known: dict[str, Any]) -> dict[str, Any]:
     if not answers["objectives"]:
         answers["objectives"] = _listed(typer.prompt("What is measured (separated by commas)"))
         answers["minimise"] = _listed(typer.prompt("Which of them are costs (none: just Enter)", default=""))
-    if not answers["variance"]:
-        answers["variance"] = typer.prompt("Variance of one measurement (one number, or one for each objective)")
+    if not answers["variance"] and not answers["family"]:
+        typer.echo("How are outcomes spread? The variance of one measurement, or a word: unknown or shared (a variance")
+        typer.echo(
+            "to be estimated, for each option or for all), bernoulli (0 or 1), poisson (counts), exponential (times)."
+        )
+        answers["family"] = [f"{name}={_spread(typer.prompt(f'  {name}'))}" for name in answers["objectives"]]
     if not answers["cone"]:
         answers["cone"] = typer.prompt("Preference cone", default="orthant")
     answers["delta"] = typer.prompt("Risk of a wrong answer", default=answers["delta"], type=float)
@@ -84,6 +88,14 @@ def ask(known: dict[str, Any]) -> dict[str, Any]:
     lease = typer.prompt("When does a pull give up its place, as in 24h (never: just Enter)", default="")
     answers["lease"] = lease or None
     return answers
+
+
+def _spread(text: str) -> str:
+    """A number is the variance of a Gaussian."""
+    try:
+        return f"gaussian({float(text)!r})"
+    except ValueError:
+        return text
 
 
 def _whole(text: str) -> int:
@@ -99,17 +111,20 @@ def _listed(text: str) -> list[str]:
 
 def settings(words: dict[str, Any], *, rule: str, threshold: str, seed: int) -> dict[str, Any]:
     """The arguments of Study.create."""
-    for name, option in (("arms", "--arm or --arms-from"), ("objectives", "--objective"), ("variance", "--variance")):
+    for name, option in (("arms", "--arm or --arms-from"), ("objectives", "--objective")):
         if not words[name]:
             raise ValueError(f"{name} must be given with {option}, got none")
-    variance = parse_numbers("variance", words["variance"])
     objectives = tuple(words["objectives"])
+    variance = parse_numbers("variance", words["variance"]) if words["variance"] else None
+    family = choose_family(objectives, [""] * len(objectives), words["family"], variance)
+    if family is None:
+        raise ValueError("variance must be given with --variance, or families with --family, got neither")
     return {
         "name": words["name"],
         "arms": tuple(words["arms"]),
         "objectives": objectives,
         "minimise": tuple(words["minimise"]),
-        "family": Gaussian(variance=variance[0] if len(variance) == 1 else variance),
+        "family": family,
         "cone": parse_cone(words["cone"], objectives) if words["cone"] else None,
         "delta": words["delta"],
         "sampling": make_rules([rule], "complete")[0],

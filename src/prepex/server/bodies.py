@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from prepex.cone import Cone
-from prepex.family import Gaussian
+from prepex.family import Family, Gaussian, Product
 from prepex.sampling import RULES
+from prepex.spoken import FAMILY_HELP, parse_family
 from prepex.study.answers import Status
 from prepex.study.events import Event
 from prepex.study.words import check_reason
@@ -67,7 +68,7 @@ class Rays(Body):
 
 
 class Create(Body):
-    """A new study. Noise is Gaussian with known variances."""
+    """A new study. Outcomes are Gaussian with the given variance, or have a family for each objective."""
 
     name: StudyName = Field(examples=["doses"])
     arms: (
@@ -77,8 +78,13 @@ class Create(Body):
         Annotated[int, Field(ge=1, le=MOST_OBJECTIVES)]
         | Annotated[list[Label], Field(min_length=1, max_length=MOST_OBJECTIVES)]
     ) = Field(description="names, or how many", examples=[["response", "harm"]])
-    variance: Number | Row | Annotated[list[Row], Field(min_length=1, max_length=MOST_OBJECTIVES)] = Field(
-        description="of one measurement: a number, one for each objective, or a covariance matrix", examples=[0.25]
+    variance: Number | Row | Annotated[list[Row], Field(min_length=1, max_length=MOST_OBJECTIVES)] | None = Field(
+        None,
+        description="of one measurement: a number, one for each objective, or a covariance matrix",
+        examples=[0.25],
+    )
+    family: Annotated[list[Label], Field(min_length=1, max_length=MOST_OBJECTIVES)] | None = Field(
+        None, description="in place of a variance, for each objective one of " + FAMILY_HELP, examples=[["bernoulli"]]
     )
     cone: Angle | Facets | Rays | None = Field(None, description="null: more of every objective is better")
     delta: Number = Field(0.05, description="the risk of a wrong answer, between 0 and 1")
@@ -93,14 +99,24 @@ class Create(Body):
     def settings(self) -> dict[str, Any]:
         """The arguments of Study.create, apart from the name."""
         given = self.model_dump(include={"delta", "threshold", "minimise", "seed", "max_pulls", "max_pending", "lease"})
-        matrix = isinstance(self.variance, list) and isinstance(self.variance[0], list)
         return given | {
             "arms": self.arms,
             "objectives": self.objectives,
-            "family": Gaussian(covariance=self.variance) if matrix else Gaussian(variance=self.variance),
+            "family": self._family(),
             "cone": _cone(self.cone),
             "sampling": RULES[self.rule](alternatives="complete"),
         }
+
+    def _family(self) -> Family:
+        if (self.variance is None) == (self.family is None):
+            raise ValueError("variance or family must be given, got both or neither")
+        if self.family is not None:
+            names = [f"objective {q}" for q in range(len(self.family))]
+            if isinstance(self.objectives, list) and len(self.objectives) == len(names):
+                names = self.objectives
+            return Product([parse_family(name, text) for name, text in zip(names, self.family, strict=True)])
+        matrix = isinstance(self.variance, list) and isinstance(self.variance[0], list)
+        return Gaussian(covariance=self.variance) if matrix else Gaussian(variance=self.variance)
 
 
 def _cone(given: Angle | Facets | Rays | None) -> Cone | None:

@@ -28,7 +28,7 @@ FORMAT = "prepex certificate 1"
 
 def make_certificate(config: Config, experiment: Experiment, position: int, head: str) -> dict[str, Any]:
     """The state of an experiment whose log ends at `position` with the hash `head`."""
-    answer, course, labels = experiment.recommendation, experiment._course, experiment.labels
+    answer, course, labels = experiment.recommendation, experiment.course, experiment.labels
     counts, means = experiment.counts, experiment.means
     arms: list[dict[str, Any]] = [
         {"name": name, "n": int(counts[k]), "mean": means[k].tolist() if counts[k] else None}

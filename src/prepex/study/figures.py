@@ -71,8 +71,18 @@ def draw_counts(picture: dict[str, Any]) -> str:
     return _svg(figure)
 
 
+def region(arm: dict[str, Any], k: int, covariance: Any, pair: tuple[int, int]) -> Floats:
+    """The border of an arm's region on a pair of objectives, (n, 2): an ellipse or a box; empty if there is none."""
+    if arm["radius"] is not None:
+        return border(arm["mean"], arm["radius"], np.array(covariance[k if len(covariance) > 1 else 0]), pair)
+    if arm["interval"] is None:
+        return np.empty((0, 2))
+    (left, right), (low, high) = (arm["interval"][q] for q in pair)
+    return np.array([[left, low], [right, low], [right, high], [left, high]])
+
+
 def border(mean: Sequence[float], size: float, covariance: Floats, pair: tuple[int, int]) -> Floats:
-    """The border of an arm's region on a pair of objectives, (n, 2)."""
+    """The border of an ellipse, (n, 2)."""
     turn = np.linspace(0.0, 2.0 * np.pi, 73)
     root = np.linalg.cholesky(covariance[np.ix_(pair, pair)])
     return np.array([mean[q] for q in pair]) + size * np.stack([np.cos(turn), np.sin(turn)], axis=1) @ root.T
@@ -95,11 +105,11 @@ def staircase(points: Floats, facets: Floats, far: float) -> Floats:
 
 def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair: tuple[int, int]) -> None:
     design = picture["design"]
-    noise, names = np.array(design["covariance"]), design["objectives"]
+    names = design["objectives"]
     named = len(names) == 2 and len(tried) <= MOST_NAMES
     for k, arm in tried:
         colour = FRONT if arm["front"] else OTHER
-        edge = border(arm["mean"], arm["radius"], noise[k if len(noise) > 1 else 0], pair)
+        edge = region(arm, k, design["covariance"], pair)
         axes.fill(*edge.T, facecolor=colour, edgecolor=colour, alpha=0.12)
         point = [arm["mean"][q] for q in pair]
         fill = colour if arm["decided"] else "none"
@@ -115,12 +125,12 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
 
 
 def _rows(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]]) -> None:
-    noise = np.array(picture["design"]["covariance"])
     for k, arm in tried:
         colour = FRONT if arm["front"] else OTHER
-        half = arm["radius"] * np.sqrt(noise[k if len(noise) > 1 else 0, 0, 0])
+        low, high = (arm["interval"] or [arm["mean"] * 2])[0]
+        around = [[arm["mean"][0] - low], [high - arm["mean"][0]]]
         fill = colour if arm["decided"] else "white"
-        axes.errorbar(arm["mean"], [k], xerr=half, fmt="o", color=colour, markerfacecolor=fill, capsize=3)
+        axes.errorbar(arm["mean"], [k], xerr=around, fmt="o", color=colour, markerfacecolor=fill, capsize=3)
     _name_rows(axes, picture["arms"])
     axes.set_xlabel(_title(picture["design"], 0))
 

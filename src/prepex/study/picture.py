@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from prepex._checks import Floats
+from prepex._kernels.laws.fresh import LawFresh
 from prepex.experiment import Experiment
 from prepex.family import Gaussian
-from prepex.region import radius
+from prepex.region import intervals, radius
 from prepex.study.answers import Status
 from prepex.study.line import Line, Pull
 from prepex.study.state import State
@@ -35,14 +37,13 @@ def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
 
 
 def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
-    """What was fixed. Facets are for outcomes in the user's signs; covariances (1 or K, L, L)."""
+    """What was fixed. Facets are for outcomes in the user's signs; covariances (1 or K, L, L), None if not known."""
     settings, labels = experiment.settings(), experiment.labels
-    assert isinstance(experiment.family, Gaussian)
-    shape = len(labels.arms), len(labels.objectives)
     return {
         "objectives": labels.objectives,
         "minimise": labels.minimise,
-        "covariance": experiment.family.covariances(*shape).tolist(),
+        "family": repr(experiment.family),
+        "covariance": None if experiment.setting.laws is not None else _covariances(experiment).tolist(),
         "cone": settings["cone"]["name"],
         "facets": (experiment.setting.cone.facets * labels.signs).tolist(),
         "delta": experiment.delta,
@@ -57,9 +58,13 @@ def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
 
 
 def arms(experiment: Experiment, line: Line) -> list[dict[str, Any]]:
-    """Each arm: outcomes, pulls that keep their place, mean, radius of its region, and how it stands."""
+    """Each arm: outcomes, pulls that keep their place, mean, its region, and how it stands.
+
+    The region is an ellipsoid with a radius in standard deviations if the covariance is known; `interval` has the ends
+    of its shadow on every objective.
+    """
     labels, counts, answer = experiment.labels, experiment.counts, experiment.recommendation
-    sizes, means = radius(counts, len(labels.objectives), experiment.delta), experiment.means
+    means, (sizes, ends) = experiment.means, _regions(experiment)
     front, decided = set(answer.arms), set(answer.decided)
     return [
         {
@@ -68,11 +73,32 @@ def arms(experiment: Experiment, line: Line) -> list[dict[str, Any]]:
             "pending": line.pending[k],
             "mean": means[k].tolist() if counts[k] else None,
             "radius": float(sizes[k]) if np.isfinite(sizes[k]) else None,
+            "interval": ends[k].tolist() if np.isfinite(ends[k]).all() else None,
             "front": name in front,
             "decided": name in decided,
         }
         for k, name in enumerate(labels.arms)
     ]
+
+
+def _regions(experiment: Experiment) -> tuple[Floats, Floats]:
+    """(radii (K,), ends of intervals (K, L, 2)); not finite where there is no region."""
+    shape = len(experiment.labels.arms), len(experiment.labels.objectives)
+    if experiment.setting.laws is None:
+        sizes = radius(experiment.counts, shape[1], experiment.delta)
+        spread = np.sqrt(np.diagonal(_covariances(experiment), axis1=1, axis2=2))
+        half = sizes[:, None] * spread
+        return sizes, np.stack([experiment.means - half, experiment.means + half], axis=2)
+    course = experiment.course
+    unknown = np.full(shape[0], np.nan)
+    if course is None or not isinstance(course.fresh, LawFresh) or not experiment.setting.certified:
+        return unknown, np.full((*shape, 2), np.nan)
+    return unknown, intervals(course.fresh, experiment.delta)
+
+
+def _covariances(experiment: Experiment) -> Floats:
+    assert isinstance(experiment.family, Gaussian)
+    return experiment.family.covariances(len(experiment.labels.arms), len(experiment.labels.objectives))
 
 
 def _pull(line: Line, pull: Pull, names: tuple[str, ...], lease: float | None) -> dict[str, Any]:

@@ -84,7 +84,10 @@ def _design(picture: dict[str, Any]) -> str:
         [
             ("arms", len(picture["arms"])),
             ("objectives", ", ".join(signs)),
-            ("noise", f"Gaussian, covariance {noise[0]}" if len(noise) == 1 else "Gaussian, a covariance for each arm"),
+            (
+                "outcomes are",
+                design["family"] if noise is None or len(noise) > 1 else f"Gaussian, covariance {noise[0]}",
+            ),
             ("cone", design["cone"] or f"facets {design['facets']}"),
             ("risk delta", design["delta"]),
             ("sampling", design["rule"]),
@@ -109,20 +112,22 @@ def _progress(picture: dict[str, Any]) -> str:
 
 def _promise(picture: dict[str, Any]) -> str:
     share = 100 * (1 - picture["design"]["delta"])
+    if not any(arm["interval"] for arm in picture["arms"]):
+        return '<p class="soft">There are no regions around the means (yet): this family needs a pilot for them.</p>'
     return (
-        '<p class="soft">The regions (± in the table) hold the true means of all arms at the same time, now and at any '
-        f"other time, with a probability of at least {share:g} %. Filled marks are decided at this risk, open ones "
-        "not. Numbers beside points are those of the table.</p>"
+        '<p class="soft">The regions (in brackets in the table) hold the true means of all arms at the same time, '
+        f"now and at any other time, with a probability of at least {share:g} %. Filled marks are decided "
+        "at this risk, open ones not. Numbers beside points are those of the table.</p>"
     )
 
 
 def _arms(picture: dict[str, Any]) -> str:
-    noise, names = picture["design"]["covariance"], ("", "arm", "n", *picture["design"]["objectives"], "decided")
+    names = ("", "arm", "n", *picture["design"]["objectives"], "decided")
     body = ""
     for k, arm in enumerate(picture["arms"]):
-        spread = noise[k if len(noise) > 1 else 0]
-        means = [f"{mean:.4g} ± {arm['radius'] * spread[q][q] ** 0.5:.2g}" for q, mean in enumerate(arm["mean"] or ())]
-        numbers = "".join(f'<td class="number">{text}</td>' for text in (arm["n"], *(means or [""] * len(spread))))
+        ends = [f" [{low:.3g}, {high:.3g}]" for low, high in arm["interval"] or ()] or [""] * (len(names) - 4)
+        means = [f"{mean:.4g}{around}" for mean, around in zip(arm["mean"] or (), ends, strict=False)]
+        numbers = "".join(f'<td class="number">{text}</td>' for text in (arm["n"], *(means or ends)))
         start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""
         body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td></tr>"

@@ -5,12 +5,19 @@ import { link } from "./list.js";
 
 const form = () => at("create");
 
+const KINDS = [["gaussian", "measured, noise known"], ["unknown", "measured, noise unknown"], ["shared", "measured, noise unknown, same for all arms"],
+  ["bernoulli", "yes or no (1 or 0)"], ["poisson", "counts"], ["exponential", "positive times"]];
+
 function addObjective() {
   const n = at("objectives").children.length + 1;
+  const kind = el("select", { "data-part": "kind" }, ...KINDS.map(([value, words]) => el("option", { value }, words)));
+  const variance = el("input", { "data-part": "variance", type: "number", min: 0, step: "any", value: 1, required: true });
+  kind.addEventListener("change", () => { variance.closest("label").hidden = kind.value !== "gaussian"; });
   const row = el("div", { class: "objective" },
     el("label", {}, "Name", el("input", { "data-part": "name", required: true, autocomplete: "off", maxlength: 200 })),
     el("label", {}, "Better is", el("select", { "data-part": "sign" }, el("option", { value: "max" }, "more"), el("option", { value: "min" }, "less"))),
-    el("label", {}, "Noise variance", el("input", { "data-part": "variance", type: "number", min: 0, step: "any", value: 1, required: true })),
+    el("label", {}, "Outcomes are", kind),
+    el("label", {}, "Noise variance", variance),
     el("button", { type: "button", "aria-label": `Remove objective ${n}`, click: () => remove(row) }, "Remove"));
   at("objectives").append(row);
   return row;
@@ -27,6 +34,13 @@ const chooseCone = () => form().querySelectorAll("[data-cone]").forEach((label) 
 
 const matrix = (text) => text.trim().split(/\n+/).map((line) => line.trim().split(/[\s,;]+/).map(Number));
 
+/** The known variances, or a family for each objective. */
+function noise(given, parts) {
+  if (given.covariance.trim()) return { variance: matrix(given.covariance) };
+  if (parts.every((part) => part.kind === "gaussian")) return { variance: parts.map((part) => Number(part.variance)) };
+  return { family: parts.map((part) => (part.kind === "gaussian" ? `gaussian(${Number(part.variance)})` : part.kind)) };
+}
+
 function read() {
   const given = Object.fromEntries(new FormData(form()));
   const lines = given.arms.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -37,7 +51,7 @@ function read() {
     arms: lines.length === 1 && /^\d+$/.test(lines[0]) ? Number(lines[0]) : lines,
     objectives: parts.map((part) => part.name),
     minimise: parts.filter((part) => part.sign === "min").map((part) => part.name),
-    variance: given.covariance.trim() ? matrix(given.covariance) : parts.map((part) => Number(part.variance)),
+    ...noise(given, parts),
     cone: cones[given.cone](),
     delta: Number(given.delta), threshold: given.threshold, rule: given.rule, seed: Number(given.seed || 0), max_pending: Number(given.max_pending || 1024),
   };

@@ -1,7 +1,7 @@
 // The plots. Plotly understands a few tags in text, so names are escaped for it.
 import { el } from "./dom.js";
 import { ellipse, places, range, staircase } from "./geometry.js";
-import { number, short } from "./words.js";
+import { around, number, short } from "./words.js";
 
 let loading = null;
 
@@ -47,12 +47,23 @@ function layout(colour, given) {
 const draw = (place, data, shape) => Plotly.react(place, data, shape, { responsive: true, displayModeBar: false });
 
 const covariance = (view, k) => view.design.covariance[view.design.covariance.length > 1 ? k : 0];
-const half = (view, k, q) => (view.arms[k].radius === null ? null : view.arms[k].radius * Math.sqrt(covariance(view, k)[q][q]));
+const ends = (view, k, q) => (view.arms[k].interval ? view.arms[k].interval[q] : [view.arms[k].mean[q], view.arms[k].mean[q]]);
+const half = (view, k, q) => (view.arms[k].interval ? Math.max(...ends(view, k, q).map((end) => Math.abs(end - view.arms[k].mean[q]))) : null);
+
+/** Border of an arm's region on a pair of objectives: an ellipse if the covariance is known, else a box; none without a region. */
+function region(view, k, pair) {
+  const arm = view.arms[k];
+  if (arm.radius !== null) return ellipse(arm.mean, arm.radius, covariance(view, k), pair);
+  if (!arm.interval) return [[], []];
+  const [[left, right], [low, high]] = pair.map((q) => arm.interval[q]);
+  return [[left, right, right, left, left], [low, low, high, high, low]];
+}
+
 const better = (view, name) => (view.design.minimise.includes(name) ? "less is better" : "more is better");
 
 function hover(view, k) {
   const arm = view.arms[k];
-  const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${number(arm.mean[q])} ± ${number(half(view, k, q), 3)}`);
+  const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${plain(around(arm, q))}`);
   const state = `${arm.front ? "looks Pareto optimal" : "looks dominated"}${arm.decided ? ", decided" : ", not decided yet"}`;
   return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, `${plain(number(arm.n))} outcomes`, state].join("<br>");
 }
@@ -74,7 +85,7 @@ export function drawPair(place, view, pair) {
   for (const { front, ks } of groups) {
     const border = [[], []];
     for (const k of ks) {
-      ellipse(mean(k), view.arms[k].radius, covariance(view, k), pair).forEach((part, side) => border[side].push(...part, null));
+      region(view, k, pair).forEach((part, side) => border[side].push(...part, null));
     }
     const shade = front ? colour.accent : colour.other;
     data.push({ type: "scatter", mode: "lines", x: border[0], y: border[1], fill: "toself", fillcolor: clear(shade, 0.1), line: { color: clear(shade, 0.55), width: 1 },
@@ -112,7 +123,7 @@ export function drawRows(place, view) {
   const data = [[true, "best"], [false, "beaten"]].map(([front, name]) => {
     const ks = tried.filter((k) => view.arms[k].front === front), shade = front ? colour.accent : colour.other;
     return { type: "scatter", mode: "markers", name, x: ks.map((k) => view.arms[k].mean[0]), y: ks, marker: marks(view, ks, colour, front), hovertext: ks.map((k) => hover(view, k)),
-      hoverinfo: "text", error_x: { type: "data", array: ks.map((k) => half(view, k, 0)), color: shade, thickness: 2, width: 5 }, meta: "means" };
+      hoverinfo: "text", error_x: { type: "data", symmetric: false, array: ks.map((k) => ends(view, k, 0)[1] - view.arms[k].mean[0]), arrayminus: ks.map((k) => view.arms[k].mean[0] - ends(view, k, 0)[0]), color: shade, thickness: 2, width: 5 }, meta: "means" };
   });
   const shape = layout(colour, { xaxis: { range: x, title: `${short(view.design.objectives[0], 40)} (${better(view, view.design.objectives[0])})` }, yaxis: rows(view, nameWidth(place)) });
   return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });

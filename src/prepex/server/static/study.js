@@ -5,7 +5,7 @@ import { at, cell, el, facts, keyed, say } from "./dom.js";
 import { drawLog, restart } from "./log.js";
 import { drawCounts, drawEvidence, drawPair, drawRows, forget, load } from "./plots.js";
 import { drawPulls } from "./pulls.js";
-import { STATES, number, plural, short, span } from "./words.js";
+import { STATES, around, number, plural, short, span } from "./words.js";
 
 let name = null;
 let view = null;
@@ -84,13 +84,11 @@ function drawTiles() {
   facts(at("tiles"), [...all, ...rare.filter(([, n]) => n).map(([words, n]) => [words, number(n)])], true);
 }
 
-const half = (arm, k, q) => (arm.radius === null ? null : arm.radius * Math.sqrt(view.design.covariance[view.design.covariance.length > 1 ? k : 0][q][q]));
-
 function drawArms() {
   const labels = ["Arm", "Outcomes", "Pending", ...view.design.objectives, "Looks", "Decided"];
   at("arms").tHead.rows[0].replaceChildren(...labels.map((label) => el("th", {}, label)));
   keyed(at("arms").tBodies[0], view.arms.map((arm, k) => ({ ...arm, k })), (arm) => arm.k, () => el("tr", {}, ...labels.map((label) => cell(label))), (row, arm) => {
-    const means = view.design.objectives.map((_, q) => (arm.mean ? `${number(arm.mean[q])} ± ${number(half(arm, arm.k, q), 3)}` : "–"));
+    const means = view.design.objectives.map((_, q) => (arm.mean ? around(arm, q) : "–"));
     [arm.name, number(arm.n), number(arm.pending), ...means, arm.mean ? (arm.front ? "Pareto optimal" : "dominated") : "–", arm.decided ? "yes" : "not yet"].forEach((text, at_) => say(row.cells[at_], text));
     row.className = arm.front ? "front" : "";
   });
@@ -99,8 +97,8 @@ function drawArms() {
 function drawDesign() {
   const d = view.design;
   const cone = d.cone || `facets ${d.facets.map((row) => `(${row.map((v) => number(v, 3)).join(", ")})`).join(" ")}`;
-  const noise = d.covariance.length > 1 ? "a covariance for each arm" : d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ");
-  facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Noise", `Gaussian, covariance ${noise}`],
+  const known = d.covariance && d.covariance.length === 1 ? `Gaussian, covariance ${d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ")}` : d.family;
+  facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Outcomes are", known],
     ["Cone", cone], ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
     ["Pulls out at once", number(d.max_pending)], ["Lease", d.lease === null ? "none" : span(d.lease)], ["Events", number(view.events)], ["Last hash", view.head]]);
 }
@@ -126,7 +124,9 @@ function drawMeans(chosen) {
   at("means").hidden = !tried;
   at("pair-label").hidden = names.length < 3 || !tried;
   const percent = number(100 * (1 - view.design.delta), 6);
-  say(at("promise"), tried ? `${names.length === 1 ? "Bars" : "Ellipses"}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` +
+  const shape = names.length === 1 ? "Bars" : view.design.covariance ? "Ellipses" : "Boxes";
+  const held = view.arms.some((arm) => arm.interval), later = view.design.threshold === "certified" ? "Regions are drawn when the pilot is over. " : "There are no regions for this family without the certified threshold. ";
+  say(at("promise"), tried ? (held ? `${shape}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` : later) +
     "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
   if (!tried) return;
   const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);

@@ -6,6 +6,13 @@ export function number(value, digits = 4) {
   return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(digits)));
 }
 
+/** An arm's mean of objective q, and the ends of its region. */
+export function around(arm, q) {
+  if (!arm.interval) return number(arm.mean[q]);
+  const [low, high] = arm.interval[q];
+  return arm.radius === null ? `${number(arm.mean[q])} [${number(low, 3)}, ${number(high, 3)}]` : `${number(arm.mean[q])} ± ${number(0.5 * (high - low), 3)}`;
+}
+
 export function span(seconds) {
   if (seconds < 0) return "over";
   for (const [size, unit] of [[86400, "d"], [3600, "h"], [60, "min"]]) {

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 from prepex.family import Bernoulli, Exponential, Family, Gaussian, Poisson, Product
 
-FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE), unknown(VARIANCE), shared(VARIANCE)"
+FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE), unknown or shared; to simulate: unknown(VARIANCE)"
 _PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
 
 
 def parse_family(name: str, text: str) -> Family:
     """The family of objective `name`.
 
-    `unknown` and `shared`: of a variance that the experiment must estimate, for each arm or for all together.
+    `unknown` and `shared`: of a variance that the experiment must estimate, for each arm or for all together. To
+    simulate it, say what it truly is.
 
     >>> parse_family("cost", "gaussian(2.0)")
     Gaussian(variance=2.0)
@@ -22,6 +23,8 @@ def parse_family(name: str, text: str) -> Family:
     word = text.strip().lower()
     if word in _PLAIN:
         return _PLAIN[word]()
+    if word in ("unknown", "shared"):
+        return Gaussian(variance="unknown", shared=word == "shared")
     given = re.fullmatch(r"(gaussian|unknown|shared)\((.+)\)", word)
     try:
         if given and given[1] == "gaussian":
