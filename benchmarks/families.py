@@ -84,7 +84,7 @@ def errors(n_runs):
                 (cell,) = runs.summary()
                 bad = round(cell.error_rate * cell.n_runs)
                 wrong, total = wrong + bad, total + cell.n_runs
-                worst = max(worst, clopper_pearson(bad, cell.n_runs, 0.98)[1])
+                worst = max(worst, clopper_pearson(bad, cell.n_runs)[1])
                 ratios.append(cell.ratio_to_floor)
             table.add_row(
                 name, threshold, f"10 x {n_runs}", f"{wrong}/{total}", f"{worst:.3f}", f"{np.mean(ratios):.2f}"

@@ -34,12 +34,11 @@ export function staircase(points, facets, far) {
 const middle = (values) => [...values].sort((p, q) => p - q)[Math.floor(values.length / 2)] ?? 0;
 
 /** A range that shows all means, and of the regions as much as leaves the means apart. */
-export function range(centres, halves) {
-  const finite = halves.filter((half) => half !== null);
+export function range(centres, ends) {
   const [low, high] = [Math.min(...centres), Math.max(...centres)];
-  const room = Math.max(high - low, 1.3 * middle(finite), 1e-9 * Math.abs(high), 1e-12);
-  const least = Math.min(...centres.map((c, k) => c - (halves[k] ?? 0)));
-  const most = Math.max(...centres.map((c, k) => c + (halves[k] ?? 0)));
+  const half = middle(ends.map(([from, to]) => 0.5 * (to - from)).filter((width) => width > 0));
+  const room = Math.max(high - low, 1.3 * half, 1e-9 * Math.abs(high), 1e-12);
+  const [least, most] = [Math.min(...ends.map((end) => end[0])), Math.max(...ends.map((end) => end[1]))];
   const [from, to] = [Math.max(least, low - room), Math.min(most, high + room)];
   const edge = 0.06 * Math.max(to - from, 1e-12);
   return [from - edge, to + edge];

@@ -48,7 +48,6 @@ const draw = (place, data, shape) => Plotly.react(place, data, shape, { responsi
 
 const covariance = (view, k) => view.design.covariance[view.design.covariance.length > 1 ? k : 0];
 const ends = (view, k, q) => (view.arms[k].interval ? view.arms[k].interval[q] : [view.arms[k].mean[q], view.arms[k].mean[q]]);
-const half = (view, k, q) => (view.arms[k].interval ? Math.max(...ends(view, k, q).map((end) => Math.abs(end - view.arms[k].mean[q]))) : null);
 
 /** Border of an arm's region on a pair of objectives: an ellipse if the covariance is known, else a box; none without a region. */
 function region(view, k, pair) {
@@ -78,8 +77,8 @@ export function drawPair(place, view, pair) {
   const [a, b] = pair, colour = theme(), names = view.design.objectives;
   const tried = view.arms.map((_, k) => k).filter((k) => view.arms[k].mean);
   const mean = (k) => view.arms[k].mean;
-  const x = range(tried.map((k) => mean(k)[a]), tried.map((k) => half(view, k, a)));
-  const y = range(tried.map((k) => mean(k)[b]), tried.map((k) => half(view, k, b)));
+  const x = range(tried.map((k) => mean(k)[a]), tried.map((k) => ends(view, k, a)));
+  const y = range(tried.map((k) => mean(k)[b]), tried.map((k) => ends(view, k, b)));
   const groups = [[true, "Pareto optimal"], [false, "dominated"]].map(([front, title]) => ({ front, title, ks: tried.filter((k) => view.arms[k].front === front) }));
   const data = [];
   for (const { front, ks } of groups) {
@@ -119,7 +118,7 @@ const nameWidth = (place) => (place.clientWidth < 420 ? 14 : 26);
 /** One objective: a row for each arm, its mean and its interval. */
 export function drawRows(place, view) {
   const colour = theme(), tried = view.arms.map((_, k) => k).filter((k) => view.arms[k].mean);
-  const x = range(tried.map((k) => view.arms[k].mean[0]), tried.map((k) => half(view, k, 0)));
+  const x = range(tried.map((k) => view.arms[k].mean[0]), tried.map((k) => ends(view, k, 0)));
   const data = [[true, "best"], [false, "beaten"]].map(([front, name]) => {
     const ks = tried.filter((k) => view.arms[k].front === front), shade = front ? colour.accent : colour.other;
     return { type: "scatter", mode: "markers", name, x: ks.map((k) => view.arms[k].mean[0]), y: ks, marker: marks(view, ks, colour, front), hovertext: ks.map((k) => hover(view, k)),
