@@ -219,8 +219,8 @@ class Experiment:
     def tell_summary(self, arm: str | int, n: int, mean: ArrayLike) -> None:
         """The mean of n outcomes of an option, as good as the outcomes. The stop is looked at once, after all of them.
 
-        Only after the pilot (`missing_before_summary`), which a mean cannot be cut by; and not with an unknown variance,
-        which needs the squares. n must not have been chosen by looking at the outcomes.
+        Only after the pilot (`missing_before_summary`), as a mean cannot be cut where it ends; and not with an unknown
+        variance, which needs the squares. n must not have been chosen by looking at the outcomes.
 
         >>> from prepex import Bernoulli
         >>> experiment = Experiment(("a", "b"), ("cured",), family=Bernoulli(), threshold="heuristic")
@@ -272,8 +272,8 @@ class Experiment:
     def tell_log(self, arms: ArrayLike, rewards: ArrayLike, sizes: ArrayLike | None = None) -> None:
         """A long log of outcomes that were checked before: arms (n,) as indices, rewards (n, L).
 
-        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses. `sizes` (n,): of how many
-        outcomes each row is the mean; by default 1.
+        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses. `sizes` (n,): of how
+        many outcomes each row is the mean; by default 1.
 
         >>> from prepex import Gaussian
         >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))

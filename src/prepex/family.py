@@ -90,7 +90,7 @@ class Family(ABC):
                 )
 
     def summary_values(self, values: Mapping[str, float], objectives: Sequence[str], n: int) -> dict[str, float]:
-        """Means of n outcomes, those of whole numbers without the rounding of their digits; impossible ones are refused.
+        """Means of n outcomes, freed of rounding where outcomes are whole numbers. Refuse means that cannot be.
 
         >>> Bernoulli().summary_values({"cured": 0.33333333}, ("cured",), 3)
         {'cured': 0.3333333333333333}

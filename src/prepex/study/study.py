@@ -371,6 +371,6 @@ def _require_pilot_over(experiment: Experiment, path: str | os.PathLike[str], ro
     if missing:
         raise ValueError(
             f"{path}, line {row.line}: a summary must come when every arm has been tried and the pilot is over, got "
-            f"{row.n:,} outcomes of {experiment.labels.arms[row.arm]!r}; outcomes still missing before it: {missing:,}, "
-            "one by one (pulls that are out must be told or voided first)"
+            f"one of {experiment.labels.arms[row.arm]!r} too soon: {missing:,} more single outcomes must enter first "
+            "(what waits for pulls that are out has not entered)"
         )
