@@ -62,7 +62,7 @@ def after_pilot(family, rng, **options):
 def test_a_summary_is_as_good_as_its_outcomes(name, threshold):
     family, rng = FAMILIES[name], np.random.default_rng(1)
     one, other = after_pilot(family, rng, threshold=threshold)
-    for arm, n in ((0, 7), (1, 30), (2, 2), (0, 1), (2, 40), (0, 5)):
+    for arm, n in ((0, 170), (1, 190), (2, 2), (0, 1), (2, 180), (0, 5)):
         outcomes = draw(rng, family, arm, n)
         one.tell_many([(arm, outcome) for outcome in outcomes])
         other.tell_summary(arm, n, outcomes.mean(axis=0))
