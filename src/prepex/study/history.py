@@ -96,9 +96,10 @@ class History:
         else:
             for name, value in event.data["outcome"].items():
                 self._values[at * width + self.line.objectives.index(name)] = value
+        # Points may be ahead of what was told since an amendment just before this one.
+        self._keep([mark <= at for mark in self._marks])
         if at < self._told:
             self.experiment, self._told = self.config.experiment(), 0
-            self._keep([mark <= at for mark in self._marks])
 
     def enter(self, entries: Iterable[Entry]) -> None:
         """Note entries; `advance` tells them."""
