@@ -335,7 +335,7 @@ def test_files(web, storage, tmp_path):
     assert answer.headers["content-type"] == "text/csv; charset=utf-8"
     assert answer.headers["content-disposition"] == 'attachment; filename="observations.csv"'
     rows = [line.split(",") for line in answer.text.split("\r\n")]
-    assert rows[0] == ["pull", "arm", "state", "asked", "asked by", "told", "told by", "'=o", "p"]
+    assert rows[0] == ["pull", "arm", "state", "asked", "asked by", "told", "told by", "n", "'=o", "p"]
     assert [row[:3] for row in rows[1:6]] == [
         ["1", "'=1+1", "told"],
         ["2", "'-x", "partly"],
@@ -343,7 +343,7 @@ def test_files(web, storage, tmp_path):
         ["4", "'+y", "out"],
         ["5", "plain", "out"],
     ]
-    assert rows[1][4] == "'=actor" and rows[1][6:] == ["bo", "-1.5", "3.0"] and rows[3][7:] == ["", ""]
+    assert rows[1][4] == "'=actor" and rows[1][6:] == ["bo", "1", "-1.5", "3.0"] and rows[3][8:] == ["", ""]
     log = web.get("/api/studies/=files/events.jsonl")
     study.export(tmp_path / "log.jsonl")
     assert log.text == (tmp_path / "log.jsonl").read_text()

@@ -237,8 +237,9 @@ def test_import_of_historic_outcomes(storage, tmp_path):
     ("text", "message"),
     [
         ("arm,u\na,1\n", "must have a column 'v', got arm, u$"),
-        ("arm,mean,sd\na,1,2\n", "summaries cannot be imported, only single outcomes"),
-        ("arm,u,v,n\na,1,2,30\n", "got a column 'n', which looks like summaries"),
+        ("arm,mean,sd\na,1,2\n", "the means of a summary stand in the columns of the objectives"),
+        ("arm,u,v,n\na,1,2,30\n", "line 2: a summary must come .* 9 more single outcomes must enter first"),
+        ("arm,u,v,count\na,1,2,30\n", "got a column 'count', which looks like summaries of another kind"),
         ("arm,u,v\n", "must have at least one outcome"),
         ("", "must have a column 'arm', got none"),
         ("arm,u,v\na,1,2\nx,1,2\n", "line 3: arm must be one of 'a', 'b', 'c' or an index, got 'x'"),

@@ -47,6 +47,10 @@ def test_a_changed_past_is_told_again(study, tmp_path):
     assert after == fresh(study, tmp_path) and after.points[:40] == before.points[:40] != after.points
     study.void(tokens[20], reason="broken")
     assert study.history() == fresh(study, tmp_path) and study.history().n_pulls == 59
+    # Twice between two looks, the earlier outcome last.
+    study.void(tokens[50], reason="broken")
+    study.correct(tokens[5], [3.0, 3.0], reason="typo")
+    assert study.history() == fresh(study, tmp_path) and study.history().n_pulls == 58
 
 
 def test_long_studies_have_few_points_and_little_at_a_time(tmp_path):

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from prepex.study.check import Result, list_outcomes, read_log
+from prepex.study.check import Result
+from prepex.study.check_log import list_outcomes, read_log
 from prepex.study.events import GENESIS, linked, read_line, seal
 from prepex.study.line import Line, list_entries
 
@@ -30,7 +31,8 @@ def random_history(rng, n):
             add("asked", here, token=str(here), arm=int(rng.integers(3)))
         elif choice < 0.4:
             told[here] = {name: float(rng.normal()) for name in OBJECTIVES}
-            add("imported", here, token=str(here), arm=int(rng.integers(3)), outcome=dict(told[here]))
+            summary = {"n": int(rng.integers(2, 6))} if rng.random() < 0.5 else {}
+            add("imported", here, token=str(here), arm=int(rng.integers(3)), outcome=dict(told[here]), **summary)
         elif choice < 0.8:
             pull = int(rng.choice(list(open_)))
             left = [name for name in OBJECTIVES if name not in told[pull]]
@@ -68,7 +70,7 @@ def test_two_implementations_agree_on_random_histories():
         result = Result()
         plain = read_log([event.line + "\n" for event in events], result)
         assert result.ok, result.problems
-        expected = [(entry.arm, list(entry.outcome)) for entry in entries.values()]
+        expected = [(entry.arm, list(entry.outcome)) for entry in entries.values() for _ in range(entry.n)]
         assert list_outcomes(plain, list(OBJECTIVES)) == expected
 
 
@@ -85,7 +87,7 @@ def test_a_line_saved_at_any_point_goes_on():
                 assert resumed.changes_the_past(event)
                 continue
             assert straight.apply(event) == resumed.apply(event)
-            assert sum(straight.pending) == len(straight.queue)
+            assert sum(straight.pending) == sum(straight.pulls[number].n for number in straight.queue)
         assert straight.to_document() == resumed.to_document()
 
 

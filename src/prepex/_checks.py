@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 
 # Squares of larger numbers overflow.
 LARGEST = 1e100
+# Outcomes in one summary.
+LARGEST_SUMMARY = 1_000_000
 
 
 def real_array(name: str, value: Any, *shape: tuple[str, int | None]) -> Floats:
@@ -67,6 +69,13 @@ def whole(name: str, value: Any, *, low: int) -> int:
     """An integer of at least `low`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
         raise ValueError(f"{name} must be an integer of at least {low}, got {_short(value)}")
+    return int(value)
+
+
+def summary_size(value: Any) -> int:
+    """How many outcomes a summary has."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= LARGEST_SUMMARY:
+        raise ValueError(f"n must be a whole number from 1 to {LARGEST_SUMMARY:,}, got {_short(value)}")
     return int(value)
 
 

@@ -7,7 +7,7 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,12 +25,31 @@ from prepex.labels import Labels
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
 from prepex.standing import Standing, level_at
-from prepex.stopping import UserThreshold, as_threshold
+from prepex.stopping import Certified, UserThreshold, as_threshold
 
 KEYS = (
     *("format", "labels", "family", "cone", "sampling", "threshold"),
     *("delta", "seed", "max_pulls", "max_pending", "log"),
 )
+
+
+class EarlySummaryError(ValueError):
+    """A summary would lie in the pilot."""
+
+
+class Told(NamedTuple):
+    """What was told: one outcome, or the mean of n."""
+
+    arm: int
+    reward: Floats
+    n: int = 1
+
+    @property
+    def row(self) -> Any:
+        """As a document."""
+        if self.n == 1:
+            return [self.arm, *self.reward.tolist()]
+        return {"arm": self.arm, "n": self.n, "mean": self.reward.tolist()}
 
 
 @dataclass(frozen=True)
@@ -117,8 +136,8 @@ class Experiment:
         if isinstance(self.setting.threshold, UserThreshold):
             self.setting.threshold.checked(np.ones(sizes[0]), self.delta)
         # What was told; after `restore` only what was told since.
-        self._log: list[tuple[int, Floats]] = []
-        self._before = 0
+        self._log: list[Told] = []
+        self._n_pulls = self._before = 0
         self._course: Course | None = None
         self._scratch = np.zeros(sizes[1])
         self._stopped: Recommendation | None = None
@@ -193,15 +212,68 @@ class Experiment:
             arm = _checks.member("arm", entry[0], self.labels.arms)
             reward = _checks.real_array("reward", entry[1], ("n_objectives", n_objectives))
             self.family.check_reward(reward, self.labels.objectives)
-            checked.append((arm, reward))
-        for arm, reward in checked:
-            self._log.append((arm, reward))
-            self._advance(arm, reward * self.setting.signs)
+            checked.append(Told(arm, reward))
+        for told in checked:
+            self._take(told)
 
-    def tell_log(self, arms: ArrayLike, rewards: ArrayLike) -> None:
+    def tell_summary(self, arm: str | int, n: int, mean: ArrayLike) -> None:
+        """The mean of n outcomes of an option, as good as the outcomes. The stop is looked at once, after all of them.
+
+        Only after the pilot (`missing_before_summary`), as a mean cannot be cut where it ends; and not with an unknown
+        variance, which needs the squares. n must not have been chosen by looking at the outcomes.
+
+        >>> from prepex import Bernoulli
+        >>> experiment = Experiment(("a", "b"), ("cured",), family=Bernoulli(), threshold="heuristic")
+        >>> experiment.tell_many([("a", [1]), ("b", [0])])
+        >>> experiment.tell_summary("a", 9, [2 / 3])
+        >>> experiment.n_pulls, experiment.means.round(3).tolist()
+        (11, [[0.7], [0.0]])
+        """
+        number = _checks.member("arm", arm, self.labels.arms)
+        size = _checks.summary_size(n)
+        given = _checks.real_array("mean", mean, ("n_objectives", len(self.labels.objectives)))
+        if size == 1:
+            self.tell(number, given)
+            return
+        named = dict(zip(self.labels.objectives, given.tolist(), strict=True))
+        exact = self.family.summary_values(named, self.labels.objectives, size)
+        self._require_pilot_over(self.missing_before_summary, size)
+        self._take(Told(number, np.array([exact[name] for name in self.labels.objectives]), size))
+
+    @property
+    def missing_before_summary(self) -> int:
+        """Outcomes that must be told, at least, before a summary may be: of every arm, and all of the pilot.
+
+        >>> from prepex import Gaussian
+        >>> Experiment(3, 2, family=Gaussian(variance=1.0)).missing_before_summary
+        9
+        """
+        return self._missing(self.n_pulls, self._course is not None or self.counts > 0)
+
+    def _missing(self, n_pulls: int, tried: Any) -> int:
+        threshold, K = self.setting.threshold, len(self.labels.arms)
+        pilot = threshold.pilot_pulls(K) if isinstance(threshold, Certified) else 0
+        untried = K - int(np.broadcast_to(tried, K).sum())
+        return max(pilot - n_pulls, untried, 0)
+
+    def _require_pilot_over(self, missing: int, n: int) -> None:
+        if missing:
+            more = "1 more outcome" if missing == 1 else f"{missing:,} more outcomes"
+            raise EarlySummaryError(
+                f"a summary of {n:,} outcomes must come when every arm has been tried and the pilot is over, "
+                f"got one before: {more} must come first"
+            )
+
+    def _take(self, told: Told) -> None:
+        self._log.append(told)
+        self._n_pulls += told.n
+        self._advance(told.arm, told.reward * self.setting.signs, told.n)
+
+    def tell_log(self, arms: ArrayLike, rewards: ArrayLike, sizes: ArrayLike | None = None) -> None:
         """A long log of outcomes that were checked before: arms (n,) as indices, rewards (n, L).
 
-        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses.
+        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses. `sizes` (n,): of how
+        many outcomes each row is the mean; by default 1.
 
         >>> from prepex import Gaussian
         >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
@@ -212,53 +284,61 @@ class Experiment:
         who = np.array(arms, dtype=np.int64)
         rows = np.array(rewards, dtype=np.float64).reshape(who.size, len(self.labels.objectives))
         benefits = np.ascontiguousarray(rows * self.setting.signs)
+        counts = np.ones(who.size, dtype=np.int64) if sizes is None else np.array(sizes, dtype=np.int64)
+        blocks = np.flatnonzero(counts > 1)
+        if blocks.size:
+            first = int(blocks[0])
+            tried = (self.counts > 0) | (np.bincount(who[:first], minlength=len(self.labels.arms)) > 0)
+            self._require_pilot_over(self._missing(self.n_pulls + first, tried), int(counts[first]))
+        many = counts.astype(np.float64)
         at = 0
         while at < who.size:
             course = self._course
             quick = self.setting.certified or self._stopped is not None
             if course is None or not quick or steps(course) or self.setting.rule.stops_itself:
-                self._log.append((int(who[at]), rows[at]))
-                self._advance(int(who[at]), benefits[at])
+                self._take(Told(int(who[at]), rows[at], int(counts[at])))
                 at += 1
                 continue
             end, level = who.size, np.inf
             if self._stopped is None:
                 level = self.needed
                 if self.max_pulls is not None:
-                    end = min(end, at + self.max_pulls - self.n_pulls)
-            taken = int(
-                observe_run(course, who[at:end], benefits[at:end], self._scratch, course.binding.copy(), float(level))
-            )
-            at, self._before = at + taken, self._before + taken
+                    # As far as the row that ends the budget.
+                    spent = np.cumsum(counts[at:])
+                    end = min(end, at + int(np.searchsorted(spent, self.max_pulls - self.n_pulls)) + 1)
+            chunk = who[at:end], benefits[at:end], many[at:end]
+            taken = int(observe_run(course, *chunk, self._scratch, course.binding.copy(), float(level)))
+            added = int(counts[at : at + taken].sum())
+            at, self._before, self._n_pulls = at + taken, self._before + added, self._n_pulls + added
             if self._stopped is None:
                 self._check()
 
-    def _advance(self, arm: int, benefit: Floats) -> None:
+    def _advance(self, arm: int, benefit: Floats, n: int) -> None:
         if self._course is not None:
-            self._observe(arm, benefit)
+            self._observe(arm, benefit, n)
         elif np.all(self.counts > 0):
             # The first outcome of each arm opens the course; any others told meanwhile follow in their order.
             first: dict[int, Floats] = {}
             later = []
-            for k, told in self._log:
-                if k in first:
-                    later.append((k, told))
+            for told in self._log:
+                if told.arm in first:
+                    later.append(told)
                 else:
-                    first[k] = told
+                    first[told.arm] = told.reward
             rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.setting.signs
             self._course = self.setting.open(rows, self.delta)
-            self._observe(-1, rows[0])
-            for k, told in later:
-                self._observe(k, told * self.setting.signs)
+            self._observe(-1, rows[0], 1)
+            for told in later:
+                self._observe(told.arm, told.reward * self.setting.signs, 1)
         if self._stopped is None:
             self._check()
 
-    def _observe(self, arm: int, benefit: Floats) -> None:
+    def _observe(self, arm: int, benefit: Floats, n: int) -> None:
         course = self._require_course()
         if self.setting.rule.stops_itself:
-            observe_own(course, np.int64(arm), benefit, self._scratch)
+            observe_own(course, np.int64(arm), benefit, float(n), self._scratch)
         else:
-            observe(course, arm, benefit, self._scratch)
+            observe(course, arm, benefit, float(n), self._scratch)
 
     def _check(self) -> None:
         if self._course is not None and self.reached >= self.needed:
@@ -283,14 +363,14 @@ class Experiment:
     @property
     def n_pulls(self) -> int:
         """Outcomes told so far."""
-        return self._before + len(self._log)
+        return self._n_pulls
 
     @property
     def counts(self) -> Any:
         """Outcomes told of each arm (K,)."""
         if self._course is not None:
             return self._course.near.inst.N.astype(np.int64)
-        return np.bincount([arm for arm, _ in self._log], minlength=len(self.labels.arms))
+        return np.bincount([told.arm for told in self._log], minlength=len(self.labels.arms))
 
     @property
     def means(self) -> Floats:
@@ -298,8 +378,8 @@ class Experiment:
         if self._course is not None:
             return self._course.M * self.setting.signs
         sums = np.zeros((len(self.labels.arms), len(self.labels.objectives)))
-        for arm, reward in self._log:
-            sums[arm] += reward
+        for told in self._log:
+            sums[told.arm] += told.reward
         with np.errstate(invalid="ignore"):
             return sums / self.counts[:, None]
 
@@ -400,7 +480,7 @@ class Experiment:
         """
         if self._before:
             raise ValueError(f"to_json needs everything told, got only what was told since pull {self._before}")
-        log = [[arm, *reward.tolist()] for arm, reward in self._log]
+        log = [told.row for told in self._log]
         return json.dumps({"format": "prepex experiment 1", **self.settings(), "log": log})
 
     def settings(self) -> dict[str, Any]:
@@ -434,8 +514,15 @@ class Experiment:
         given = document.read("prepex experiment 1", text, KEYS)
         with document.damaged():
             experiment = cls.from_settings(given)
-            outcomes = [(arm, reward) for arm, *reward in given["log"]]
-        experiment.tell_many(outcomes)
+            told = [
+                (row["arm"], row["mean"], row["n"]) if isinstance(row, dict) else (row[0], row[1:], 1)
+                for row in given["log"]
+            ]
+        for arm, reward, n in told:
+            if n == 1:
+                experiment.tell(arm, reward)
+            else:
+                experiment.tell_summary(arm, n, reward)
         return experiment
 
     @classmethod
@@ -477,7 +564,7 @@ class Experiment:
             "n_pulls": self.n_pulls,
             "stopped": None if self._stopped is None else asdict(self._stopped),
             # Before every arm was tried, what was told is the state.
-            "log": [[arm, *reward.tolist()] for arm, reward in self._log] if self._course is None else [],
+            "log": [told.row for told in self._log] if self._course is None else [],
         }
         return snapshots.pack(head, [] if self._course is None else kernels.leaves(self._course))
 
@@ -497,9 +584,10 @@ class Experiment:
                 fields: dict[str, Any] = dict(given["stopped"])
                 fields |= {name: tuple(fields[name]) for name in ("arms", "decided", "undecided")}
                 stopped = Recommendation(**fields)
-            log = [(int(arm), np.array(reward, dtype=np.float64)) for arm, *reward in given["log"]]
+            log = [Told(int(arm), np.array(reward, dtype=np.float64)) for arm, *reward in given["log"]]
             self._course, self._stopped, self._log = course, stopped, log
-            self._before = given["n_pulls"] - len(log)
+            self._n_pulls = given["n_pulls"]
+            self._before = self._n_pulls - len(log)
 
     def __repr__(self) -> str:
         return f"Experiment({len(self.labels.arms)} arms, {self.n_pulls} pulls, {self.recommendation.status})"

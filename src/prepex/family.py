@@ -89,7 +89,39 @@ class Family(ABC):
                     f"reward of {name!r} must be {_SUPPORT[code]} for {laws.names[q]}, got {values[name]:g}"
                 )
 
+    def summary_values(self, values: Mapping[str, float], objectives: Sequence[str], n: int) -> dict[str, float]:
+        """Means of n outcomes, freed of rounding where outcomes are whole numbers. Refuse means that cannot be.
 
+        >>> Bernoulli().summary_values({"cured": 0.33333333}, ("cured",), 3)
+        {'cured': 0.3333333333333333}
+        """
+        laws, found = self.laws(1, len(objectives)), dict(values)
+        if laws is None:
+            return found
+        if laws.unknown:
+            unknown = next(q for q, code in enumerate(laws.codes) if code == STUDENT or laws.shared[q])
+            raise ValueError(
+                f"outcomes of {objectives[unknown]!r} must be told one by one for {laws.names[unknown]}, "
+                f"got a mean of {n}: the variance is estimated from their squares"
+            )
+        for q, (name, code) in enumerate(zip(objectives, laws.codes, strict=True)):
+            if name not in values:
+                continue
+            possible = True
+            if code in (BERNOULLI, POISSON):
+                total = round(values[name] * n)
+                possible = abs(values[name] * n - total) <= WHOLE
+                found[name] = total / n
+            if not possible or not in_domain(code, found[name]):
+                raise ValueError(
+                    f"mean of {name!r} must be that of {n} outcomes, each {_SUPPORT[code]}, for {laws.names[q]}, "
+                    f"got {values[name]!r} (with all its digits?)"
+                )
+        return found
+
+
+# How far a sum of whole numbers, found from their mean, may be from one.
+WHOLE = 1e-6
 _SUPPORT = {BERNOULLI: "0 or 1", POISSON: "0, 1, 2, ...", EXPONENTIAL: "positive"}
 _DOMAIN = {BERNOULLI: "in [0, 1]", POISSON: "at least 0", EXPONENTIAL: "positive"}
 

@@ -134,32 +134,32 @@ def _put_gradient(far: Any, pieces: Any, row: Any, slot: Any, table: Any, c: Any
 
 
 @kernel
-def add_gaussian_fresh(fresh: Instance, grid: Grid, W: Floats, a: Int, reward: Floats) -> None:
-    """A reward of arm a that the certified margin may use."""
-    fresh.N[a] += 1.0
+def add_gaussian_fresh(fresh: Instance, grid: Grid, W: Floats, a: Int, reward: Floats, more: float) -> None:
+    """`more` rewards of arm a, with the mean `reward`, that the certified margin may use."""
+    fresh.N[a] += more
     own = law(fresh.gram, a)
     for f in range(W.shape[0]):
         score = 0.0
         for q in range(W.shape[1]):
             score += W[f, q] * reward[q]
-        fresh.S[a, f] += (score - fresh.S[a, f]) / fresh.N[a]
+        fresh.S[a, f] += more * (score - fresh.S[a, f]) / fresh.N[a]
         fresh.V[a, f] = fresh.gram[own, f, f] / fresh.N[a]
     write_grid(grid, a, fresh.N[a])
 
 
-def add_fresh(fresh: AnyFresh, grid: Grid, W: Floats, a: Int, reward: Floats) -> None:
-    """A reward of arm a that the certified margin may use."""
+def add_fresh(fresh: AnyFresh, grid: Grid, W: Floats, a: Int, reward: Floats, more: float) -> None:
+    """`more` rewards of arm a, with the mean `reward`, that the certified margin may use."""
     if isinstance(fresh, LawFresh):
-        add_law_fresh(fresh, a, reward)
+        add_law_fresh(fresh, a, reward, more)
     else:
-        add_gaussian_fresh(fresh, grid, W, a, reward)
+        add_gaussian_fresh(fresh, grid, W, a, reward, more)
 
 
 @by_type(add_fresh)
-def _add_fresh(fresh: Any, grid: Any, W: Any, a: Any, reward: Any) -> Any:
+def _add_fresh(fresh: Any, grid: Any, W: Any, a: Any, reward: Any, more: Any) -> Any:
     if has_laws(fresh):
-        return lambda fresh, grid, W, a, reward: add_law_fresh(fresh, a, reward)
-    return lambda fresh, grid, W, a, reward: add_gaussian_fresh(fresh, grid, W, a, reward)
+        return lambda fresh, grid, W, a, reward, more: add_law_fresh(fresh, a, reward, more)
+    return lambda fresh, grid, W, a, reward, more: add_gaussian_fresh(fresh, grid, W, a, reward, more)
 
 
 def end_pilot(fresh: AnyFresh, near: Any) -> None:

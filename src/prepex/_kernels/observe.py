@@ -32,23 +32,26 @@ FOLLOWED, WATCHED = 20000, 500
 
 
 @part
-def record(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
-    """Counts, means and all that hangs on them, after a reward of arm a (-1: none); then the evidence."""
+def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -> None:
+    """Counts, means and all that hangs on them, after a reward of arm a (-1: none); then the evidence.
+
+    `more` rewards with the mean `reward` at once, where only their number and mean count; else 1.
+    """
     near, far, M, whole = course.near, course.far, course.M, course.whole
     if a >= 0:
-        count = near.inst.N[a] + 1.0
+        count = near.inst.N[a] + more
         for q in range(M.shape[1]):
-            shift[q] = (reward[q] - M[a, q]) / count
+            shift[q] = more * (reward[q] - M[a, q]) / count
             M[a, q] += shift[q]
         move(near, course.W, course.prec, a, M[a], shift, count)
         if whole[RULE] == FRAPPE:
             move(far, course.W, course.prec, a, M[a], shift, far.inst.N[a])
-        course.real[SPENT] += np.log((1.0 + np.log(count)) / (1.0 + np.log(count - 1.0)))
+        course.real[SPENT] += np.log((1.0 + np.log(count)) / (1.0 + np.log(count - more)))
         if whole[FOLLOW] != FOLLOW_NOTHING and whole[PULLS] >= whole[PILOT]:
             if course.fresh.N[a] == 0.0:
                 whole[MISSING] -= 1
-            add_fresh(course.fresh, course.grid, course.W, a, reward)
-        whole[PULLS] += 1
+            add_fresh(course.fresh, course.grid, course.W, a, reward, more)
+        whole[PULLS] += np.int64(more)
     whole[READY] = 1
     refresh(near, 0.0)
     if whole[PULLS] == whole[PILOT]:
@@ -76,22 +79,24 @@ def look(course: Course) -> None:
 
 
 @kernel
-def observe_plain(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
-    """One reward of arm a (-1: none yet, the first pulls only), for a rule without a step of its own."""
-    record(course, a, reward, shift)
+def observe_plain(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -> None:
+    """`more` rewards of arm a (-1: none yet, the first pulls only), for a rule without a step of its own."""
+    record(course, a, reward, more, shift)
     look(course)
 
 
 @kernel
-def observe_run(course: Course, arms: Ints, rewards: Floats, shift: Floats, binding: Ints, level: float) -> Int:
+def observe_run(
+    course: Course, arms: Ints, rewards: Floats, sizes: Floats, shift: Floats, binding: Ints, level: float
+) -> Int:
     """Rewards (n, L) of `arms` (n,), one after the other, until the margin reaches `level`: how many were taken.
 
-    For a rule without a step of its own. `binding` is scratch (4,).
+    For a rule without a step of its own. `sizes` (n,): how many rewards each is the mean of. `binding` is scratch (4,).
     """
     whole = course.whole
     taken: Int = np.int64(0)
     while taken < arms.size:
-        record(course, arms[taken], rewards[taken], shift)
+        record(course, arms[taken], rewards[taken], sizes[taken], shift)
         look(course)
         taken += 1
         if level < np.inf and whole[PULLS] >= whole[PILOT] and whole[MISSING] == 0:
@@ -101,9 +106,9 @@ def observe_run(course: Course, arms: Ints, rewards: Floats, shift: Floats, bind
     return taken
 
 
-def observe_rule(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
-    """One reward of arm a (-1: none yet, the first pulls only). `shift` is scratch (L,)."""
-    record(course, a, reward, shift)
+def observe_rule(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -> None:
+    """`more` rewards of arm a (-1: none yet, the first pulls only), then one step. `shift` is scratch (L,)."""
+    record(course, a, reward, more, shift)
     if course.whole[RULE] == FRAPPE:
         frappe_step(course)
     elif course.whole[RULE] == TNS:
@@ -122,6 +127,6 @@ def steps(course: Course) -> bool:
     return course.whole[RULE] in (FRAPPE, TNS, PRETS)
 
 
-def observe(course: Course, a: int, reward: Floats, shift: Floats) -> None:
-    """One reward, from Python. The steps of the rules that have one are compiled only if such a rule is used."""
-    (observe_stepping if steps(course) else observe_plain)(course, np.int64(a), reward, shift)
+def observe(course: Course, a: int, reward: Floats, more: float, shift: Floats) -> None:
+    """`more` rewards, from Python. The steps of the rules that have one are compiled only if such a rule is used."""
+    (observe_stepping if steps(course) else observe_plain)(course, np.int64(a), reward, more, shift)

@@ -37,9 +37,9 @@ def propose_own(course: Course, pending: Ints, ahead: Int) -> Int:
 
 
 @kernel
-def observe_own(course: Course, a: Int, reward: Floats, shift: Floats) -> None:
-    """One reward of arm a (-1: none yet, the first pulls only). `shift` is scratch (L,)."""
-    record(course, a, reward, shift)
+def observe_own(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -> None:
+    """`more` rewards of arm a (-1: none yet, the first pulls only), then one step. `shift` is scratch (L,)."""
+    record(course, a, reward, more, shift)
     if course.whole[RULE] == PSIPS:
         psips_step(course)
     elif course.whole[RULE] == APE:
@@ -105,6 +105,6 @@ def play_own(
                 pay(course.near, truth, roots, a, reward)
                 pending[a] -= 1
                 used += 1
-            observe_own(course, a, reward, shift)
+            observe_own(course, a, reward, 1.0, shift)
             done = watch_own(course, stops) or done
     return done, used

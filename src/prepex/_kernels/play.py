@@ -100,6 +100,6 @@ def play(
                 pay(course.near, truth, roots, a, reward)
                 pending[a] -= 1
                 used += 1
-            observe(course, a, reward, shift)
+            observe(course, a, reward, 1.0, shift)
             done = watch(course, stops) or done
     return done, used

@@ -170,10 +170,11 @@ def import_(
     actor: Actor = None,
     storage: Place = DEFAULT,
 ) -> None:
-    """Historic outcomes, one row each, in the order in which they were collected."""
+    """Historic outcomes, one row each, in the order in which they were collected; with a column n, means of n."""
     with errors():
         count = _open(storage, name).import_csv(path, arm=arm_column, actor=_who(actor))
-        typer.echo(f"imported {count} outcomes")
+        part = f", {count.summarised} of them in summaries" if count.summarised else ""
+        typer.echo(f"imported {count} outcomes{part}")
 
 
 @app.command()

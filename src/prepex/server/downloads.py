@@ -12,7 +12,7 @@ from prepex.study.study import Study
 
 # Events, or positions of the log, in one piece.
 PIECE = 1000
-COLUMNS = ("pull", "arm", "state", "asked", "asked by", "told", "told by")
+COLUMNS = ("pull", "arm", "state", "asked", "asked by", "told", "told by", "n")
 
 
 def log_lines(study: Study) -> Iterator[str]:
@@ -29,7 +29,10 @@ def log_lines(study: Study) -> Iterator[str]:
 
 
 def table(study: Study) -> Iterator[str]:
-    """One row for each pull, in the order of the log; an outcome that does not count is left out."""
+    """One row for each pull, in the order of the log; an outcome that does not count is left out.
+
+    A row with n above 1 is an imported summary: the means of n outcomes.
+    """
     first = next(iter(study.events(-1, 1)))
     objectives = first.data["settings"]["labels"]["objectives"]
     yield _lines([[*COLUMNS, *objectives]])
@@ -41,7 +44,7 @@ def table(study: Study) -> Iterator[str]:
 
 
 def _row(row: Observation, objectives: Sequence[str]) -> list[Any]:
-    known = [row.pull, row.arm, row.state, row.asked, row.asked_by, row.told or "", row.told_by or ""]
+    known = [row.pull, row.arm, row.state, row.asked, row.asked_by, row.told or "", row.told_by or "", row.n]
     return known + [row.values.get(name, "") for name in objectives]
 
 

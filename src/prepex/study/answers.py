@@ -30,6 +30,22 @@ class Receipt:
     late: bool
 
 
+class Imported(int):
+    """How many outcomes were imported. `summarised`: how many of them in summaries.
+
+    >>> Imported(130, 100), Imported(130, 100).summarised
+    (130, 100)
+    """
+
+    summarised: int
+
+    def __new__(cls, outcomes: int, summarised: int) -> "Imported":
+        """Of one file."""
+        made = super().__new__(cls, outcomes)
+        made.summarised = summarised
+        return made
+
+
 @dataclass(frozen=True)
 class Blocker:
     """The pull for which told outcomes wait."""
@@ -48,6 +64,7 @@ class Status:
     out          pulls handed out and not told in full;  incomplete: those told in part, by arm
     waiting      outcomes told in full that wait for pulls asked for before them;  blocker: for which one
     lapsed       pulls whose lease ended, not told in full
+    imported     outcomes; those of a summary count one by one
     reached, needed, forecast   as in Experiment; reached is None before it means anything
     events, head   the length of the log, and its last hash
     """
@@ -85,6 +102,7 @@ class Observation:
 
     pull            its number: the position at which it was asked for or imported
     state           "told" in full, told "partly", "out", "lapsed" (the lease ended), or "voided"
+    n               1, or the outcomes of an imported summary; values are then their means
     values          what was told, as corrected; nothing if it is voided
     asked, told     when, and by whom; `told`: the last report
     """
@@ -92,6 +110,7 @@ class Observation:
     pull: int
     arm: str
     state: str
+    n: int
     values: dict[str, float]
     asked: str
     asked_by: str

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from prepex.study import check_laws
 from prepex.study.check_laws import Sample
-from prepex.study.check_log import Outcomes, list_outcomes, read_log
+from prepex.study.check_log import Blocks, Outcomes, expand, list_blocks, read_log
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -32,6 +32,8 @@ Document = Mapping[str, Any]
 CLOSE = 1e-7
 # Without the log the pilot's means are differences of means, which lose digits.
 DIFFERENCE = 1e-3
+# Outcomes in one summary.
+MOST = 1_000_000
 
 
 @dataclass
@@ -280,11 +282,34 @@ def _check_log(certificate: Document, log: Iterable[str], design: Design, result
     config = events[0]["data"]
     same = config["settings"] == certificate["settings"] and config["lease"] == certificate["lease"]
     result.expect("settings", same and config["name"] == certificate["study"], "not those of the log")
-    found = list_outcomes(events[:size], design.objectives)
-    wanted = certificate["answer"]["n_pulls"]
-    result.expect("n_pulls", len(found) >= wanted, f"the log has {len(found)} outcomes, got {wanted}")
+    found, wanted = list_blocks(events[:size], design.objectives), certificate["answer"]["n_pulls"]
+    used = _check_blocks(found, wanted, design, result)
+    if result.problems:
+        return None
     result.notes.append(f"{size} events of the log checked")
-    return found[:wanted]
+    return expand(used)
+
+
+def _check_blocks(blocks: Blocks, wanted: int, design: Design, result: Result) -> Blocks:
+    """Those that the answer rests on: whole summaries only, all after the pilot, where a mean is enough."""
+    used, total, tried = Blocks(), 0, set[int]()
+    unknown = any(law in check_laws.UNKNOWN for law, _ in design.laws or ())
+    for arm, values, n in blocks:
+        if total >= wanted:
+            break
+        if n != 1:
+            good = isinstance(n, int) and 1 < n <= MOST and not unknown
+            result.expect("summary", good, f"{n!r} outcomes in one, which these settings do not allow")
+            ready = total >= design.pilot and len(tried) == len(design.arms)
+            result.expect("summary", ready, f"after {total} outcomes, before the pilot was over")
+            if result.problems:
+                return used
+        used.append((arm, values, n))
+        total += n
+        tried.add(arm)
+    result.expect("n_pulls", total >= wanted, f"the log has {total} outcomes, got {wanted}")
+    result.expect("n_pulls", total <= wanted, f"{wanted} outcomes end inside a summary")
+    return used
 
 
 def _check_tests(

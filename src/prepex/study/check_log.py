@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 Outcomes = list[tuple[int, list[float]]]
+# (arm, means, how many outcomes): a summary, or one outcome.
+Blocks = list[tuple[int, list[float], int]]
 
 
 def canonical(document: Any) -> str:
@@ -33,8 +35,18 @@ def read_log(lines: Iterable[str], problems: list[str]) -> list[dict[str, Any]]:
 
 
 def list_outcomes(events: list[dict[str, Any]], objectives: list[str]) -> Outcomes:
-    """(arm, outcome) in the order in which they enter: that of the pulls, each waiting for those before it."""
-    values, arm = dict[int, dict[str, float]](), dict[int, int]()
+    """(arm, outcome) in the order in which they enter; a summary of n outcomes is n times its mean."""
+    return expand(list_blocks(events, objectives))
+
+
+def expand(blocks: Blocks) -> Outcomes:
+    """Single outcomes."""
+    return [outcome for arm, values, n in blocks for outcome in [(arm, values)] * n]
+
+
+def list_blocks(events: list[dict[str, Any]], objectives: list[str]) -> Blocks:
+    """In the order in which they enter: that of the pulls, each waiting for those before it."""
+    values, arm, size = dict[int, dict[str, float]](), dict[int, int](), dict[int, int]()
     queue, entered, ahead = list[int](), list[int](), 0
     lapsed, settled, void = set[int](), set[int](), set[int]()
     for event in events:
@@ -42,7 +54,7 @@ def list_outcomes(events: list[dict[str, Any]], objectives: list[str]) -> Outcom
         if kind == "config":
             continue
         if kind in ("asked", "imported"):
-            arm[pull], values[pull] = data["arm"], {}
+            arm[pull], values[pull], size[pull] = data["arm"], {}, data.get("n", 1)
             queue.append(pull)
         values[pull].update(data.get("outcome", {}))
         full = len(values[pull]) == len(objectives)
@@ -61,4 +73,5 @@ def list_outcomes(events: list[dict[str, Any]], objectives: list[str]) -> Outcom
                 settled.add(first)
                 entered.append(first)
             ahead += 1
-    return [(arm[pull], [values[pull][name] for name in objectives]) for pull in entered if pull not in void]
+    counting = [pull for pull in entered if pull not in void]
+    return [(arm[pull], [values[pull][name] for name in objectives], size[pull]) for pull in counting]

@@ -20,6 +20,8 @@ class Case:
         self.pull: int = born.pull
         self.arm: int = born.data["arm"]
         self.token: str = born.data["token"]
+        # Outcomes; the values are their means.
+        self.n: int = born.data.get("n", 1)
         self.values: dict[str, float] = dict(born.data.get("outcome", {}))
         self.lapsed = False
         self.voided: str | None = None

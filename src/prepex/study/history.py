@@ -1,8 +1,9 @@
 """The evidence along a study: what it had reached, and what it needed, after 1, 2, ... outcomes.
 
 Legend
-    entry     an outcome that counts, in its place of the order (line.py)
-    point     (n, reached, needed) after n entries; reached is None before it means anything
+    entry     an outcome, or a summary of several, that counts, in its place of the order (line.py)
+    point     (n, reached, needed) after n outcomes; reached is None before it means anything
+    mark      the entries at a point
     stride    entries between two points: a power of two, so that a longer study keeps every other point
 """
 
@@ -10,7 +11,7 @@ import threading
 import time
 from array import array
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import compress, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,9 @@ import numpy as np
 from prepex.experiment import Experiment
 from prepex.study.config import Config
 from prepex.study.events import Event
-from prepex.study.line import Line
+from prepex.study.line import Entry, Line
 from prepex.study.log import Log
+from prepex.study.state import tell_all
 
 # Most points; events or entries that are taken between two looks at the clock.
 POINTS, SLICE = 200, 4096
@@ -63,12 +65,13 @@ class History:
         labels = self.experiment.labels
         self.line = Line(labels.objectives, len(labels.arms))
         self.position, self.head = -1, ""
-        self.stride, self.points = 1, list[Point]()
-        self._pulls, self._arms, self._values = array("q"), array("q"), array("d")
+        self.stride, self.points, self._marks = 1, list[Point](), list[int]()
+        self._pulls, self._arms, self._values, self._sizes = array("q"), array("q"), array("d"), array("q")
+        self._told = 0
 
     @property
     def n_entries(self) -> int:
-        """Outcomes that were read; those told are `experiment.n_pulls`."""
+        """Entries that were read."""
         return len(self._pulls)
 
     def read(self, events: Iterable[Event], patience: float = np.inf) -> bool:
@@ -89,28 +92,34 @@ class History:
         # Amended: what came after it is told again.
         at, width = self._pulls.index(event.pull or 0), len(self.line.objectives)
         if event.kind == "voided":
-            del self._pulls[at], self._arms[at], self._values[at * width : (at + 1) * width]
+            del self._pulls[at], self._arms[at], self._sizes[at], self._values[at * width : (at + 1) * width]
         else:
             for name, value in event.data["outcome"].items():
                 self._values[at * width + self.line.objectives.index(name)] = value
-        if at < self.experiment.n_pulls:
-            self.experiment = self.config.experiment()
-            self.points = [point for point in self.points if point.n <= at]
+        # Points may be ahead of what was told since an amendment just before this one.
+        self._keep([mark <= at for mark in self._marks])
+        if at < self._told:
+            self.experiment, self._told = self.config.experiment(), 0
 
-    def enter(self, entries: Iterable[tuple[int, int, tuple[float, ...]]]) -> None:
+    def enter(self, entries: Iterable[Entry]) -> None:
         """Note entries; `advance` tells them."""
-        for pull, arm, outcome in entries:
-            self._pulls.append(pull)
-            self._arms.append(arm)
-            self._values.extend(outcome)
+        for entry in entries:
+            self._pulls.append(entry.pull)
+            self._arms.append(entry.arm)
+            self._sizes.append(entry.n)
+            self._values.extend(entry.outcome)
+
+    def _keep(self, kept: list[bool]) -> None:
+        self.points, self._marks = list(compress(self.points, kept)), list(compress(self._marks, kept))
 
     def advance(self, patience: float = np.inf) -> bool:
         """Tell the entries that were read, for so many seconds; True when all are told."""
         end = time.monotonic() + patience
         for stop in self._stops():
             self._tell(stop)
-            if stop % self.stride == 0 and (not self.points or self.points[-1].n < stop):
+            if stop % self.stride == 0 and (not self._marks or self._marks[-1] < stop):
                 self.points.append(_look(self.experiment))
+                self._marks.append(stop)
             if time.monotonic() > end and stop < self.n_entries:
                 return False
         # What was told is kept here already.
@@ -120,26 +129,23 @@ class History:
     def _stops(self) -> Iterator[int]:
         while self.n_entries > POINTS * self.stride:
             self.stride *= 2
-        self.points = [point for point in self.points if point.n % self.stride == 0]
-        at = self.experiment.n_pulls
+        self._keep([mark % self.stride == 0 for mark in self._marks])
+        at = self._told
         while at < self.n_entries:
             at = min(at - at % self.stride + self.stride, at + SLICE, self.n_entries)
             yield at
 
     def _tell(self, stop: int) -> None:
-        start, width = self.experiment.n_pulls, len(self.line.objectives)
-        arms = self._arms[start:stop]
+        start, width = self._told, len(self.line.objectives)
         rows = np.array(self._values[start * width : stop * width]).reshape(-1, width)
-        if len(arms) < LONG:
-            self.experiment.tell_many(list(zip(arms, rows, strict=True)))
-        else:
-            self.experiment.tell_log(arms, rows)
+        tell_all(self.experiment, self._arms[start:stop], rows, self._sizes[start:stop], LONG)
+        self._told = stop
 
     def past(self, end: int) -> Past:
         """What is known, of a log that ends at the position `end`."""
-        last = self.experiment.n_pulls
-        latest = [_look(self.experiment)] if last % self.stride else []
-        return Past((*self.points, *latest), last, self.position == end and last == self.n_entries)
+        latest = [_look(self.experiment)] if self._told % self.stride else []
+        whole = self.position == end and self._told == self.n_entries
+        return Past((*self.points, *latest), self.experiment.n_pulls, whole)
 
 
 class Lookback:

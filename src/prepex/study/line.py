@@ -8,7 +8,8 @@ Legend
     pull      the position of the event that asked for it (or imported it): its place in the order
     queue     pulls that keep their place, in order
     lapsed    its lease has ended
-    entry     (pull, arm, outcome): one outcome, as the Experiment is told it
+    n         1, or the outcomes of an imported summary, whose outcome is their mean; it enters as a whole
+    entry     (pull, arm, outcome, n), as the Experiment is told it
 """
 
 from collections import deque
@@ -25,6 +26,7 @@ class Entry(NamedTuple):
     pull: int
     arm: int
     outcome: tuple[float, ...]
+    n: int = 1
 
 
 @dataclass(slots=True)
@@ -37,6 +39,7 @@ class Pull:
     time: str
     values: dict[str, float] = field(default_factory=dict)
     lapsed: bool = False
+    n: int = 1
 
 
 class Line:
@@ -58,7 +61,7 @@ class Line:
         self.objectives, self.n_arms = objectives, n_arms
         self.pulls: dict[int, Pull] = {}
         self.queue: deque[int] = deque()
-        # Pulls of each arm that keep their place: out, partly told, or waiting.
+        # Outcomes of each arm that keep their place: out, partly told, or waiting.
         self.pending = [0] * n_arms
         self.tally = dict.fromkeys(("asked", "imported", "voided", "expired", "late", "corrected"), 0)
 
@@ -82,10 +85,11 @@ class Line:
         assert event.pull is not None
         if kind in ("asked", "imported"):
             values = dict(data.get("outcome", {}))
-            self.pulls[event.pull] = Pull(data["token"], data["arm"], event.actor, event.time, values)
+            n = data.get("n", 1)
+            self.pulls[event.pull] = Pull(data["token"], data["arm"], event.actor, event.time, values, n=n)
             self.queue.append(event.pull)
-            self.pending[data["arm"]] += 1
-            self.tally[kind] += 1
+            self.pending[data["arm"]] += n
+            self.tally[kind] += n
             return self._release()
         pull = self.pulls[event.pull]
         if kind == "voided":
@@ -105,19 +109,20 @@ class Line:
         return self._release()
 
     def _give_up(self, number: int) -> None:
-        if not self.pulls[number].lapsed:
+        pull = self.pulls[number]
+        if not pull.lapsed:
             self.queue.remove(number)
-            self.pending[self.pulls[number].arm] -= 1
+            self.pending[pull.arm] -= pull.n
 
     def _enter(self, number: int) -> Entry:
         pull = self.pulls.pop(number)
-        return Entry(number, pull.arm, tuple(pull.values[name] for name in self.objectives))
+        return Entry(number, pull.arm, tuple(pull.values[name] for name in self.objectives), pull.n)
 
     def _release(self) -> list[Entry]:
         entered = []
         while self.queue and self.complete(self.pulls[self.queue[0]]):
             number = self.queue.popleft()
-            self.pending[self.pulls[number].arm] -= 1
+            self.pending[self.pulls[number].arm] -= self.pulls[number].n
             entered.append(self._enter(number))
         return entered
 

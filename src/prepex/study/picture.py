@@ -112,6 +112,7 @@ def _pull(line: Line, pull: Pull, names: tuple[str, ...], lease: float | None) -
         "actor": pull.actor,
         "since": pull.time,
         "until": until,
+        "n": pull.n,
         "told": dict(pull.values),
         "state": state,
     }

@@ -1,10 +1,12 @@
 """The state of a study at a position of its log: the Line and the Experiment together, and checkpoints of both."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
 
 from prepex import __version__
-from prepex.experiment import Experiment
+from prepex.experiment import EarlySummaryError, Experiment
 from prepex.study.config import Config
 from prepex.study.events import Event
 from prepex.study.line import Entry, Line, list_entries
@@ -62,8 +64,10 @@ class State:
         self.enter(entered)
 
     def enter(self, entries: Iterable[Entry]) -> None:
-        """Tell the experiment."""
+        """Tell the experiment. A summary in the pilot is refused, in the line too: others must never find it stuck."""
         _tell(self.experiment, list(entries))
+        if self.experiment.missing_before_summary and any(pull.n > 1 for pull in self.line.pulls.values()):
+            raise EarlySummaryError("a summary that waits must come after the pilot, got one that would not")
 
     # Checkpoints
 
@@ -101,7 +105,18 @@ class State:
 
 
 def _tell(experiment: Experiment, entries: list[Entry]) -> None:
-    if len(entries) < LONG:
-        experiment.tell_many([(entry.arm, entry.outcome) for entry in entries])
-    else:
-        experiment.tell_log([entry.arm for entry in entries], [entry.outcome for entry in entries])
+    arms, rows, sizes = ([getattr(entry, name) for entry in entries] for name in ("arm", "outcome", "n"))
+    tell_all(experiment, arms, rows, sizes, LONG)
+
+
+def tell_all(experiment: Experiment, arms: Any, rows: Any, sizes: Sequence[int], long: int) -> None:
+    """Outcomes and summaries in this order; so many, or more, by a compiled loop."""
+    if len(sizes) >= long:
+        experiment.tell_log(arms, rows, sizes)
+        return
+    for single, group in groupby(zip(arms, rows, sizes, strict=True), key=lambda told: told[2] == 1):
+        if single:
+            experiment.tell_many([(arm, row) for arm, row, _ in group])
+        else:
+            for arm, row, n in group:
+                experiment.tell_summary(arm, n, row)

@@ -14,11 +14,11 @@ import numpy as np
 
 from prepex import __version__, _checks
 from prepex.cone import Cone
-from prepex.experiment import Experiment, Recommendation
+from prepex.experiment import EarlySummaryError, Experiment, Recommendation
 from prepex.family import Family
 from prepex.sampling import Rule
 from prepex.study import audit, ingest, summary, words
-from prepex.study.answers import Observation, Overview, Receipt, Status, Ticket
+from prepex.study.answers import Imported, Observation, Overview, Receipt, Status, Ticket
 from prepex.study.config import Config
 from prepex.study.draft import Draft, find_case
 from prepex.study.events import GENESIS, Event, linked, read_line, seal
@@ -195,7 +195,7 @@ class Study:
 
     def _tell(self, draft: Draft, token: str, outcome: Outcome) -> Receipt:
         case = draft.find(token)
-        values = _values(outcome, draft.state)
+        values = _values(outcome, draft.state, case.n)
         case.require_counting()
         for name, value in values.items():
             if case.values.get(name, value) != value:
@@ -212,23 +212,35 @@ class Study:
         return Receipt(token, labels.arms[case.arm], bool(new), missing, case.lapsed)
 
     def correct(self, token: str, outcome: Outcome, *, reason: str, actor: str = "") -> None:
-        """Replace what was told of a pull; its place in the order stays. The guarantee then rests on your reason."""
+        """Replace what was told of a pull; its place in the order stays. The guarantee then rests on your reason.
+
+        Of a summary, its means.
+        """
         reason = words.check_reason(reason)
         foreseen = self._foresee("corrected", token, outcome, reason)
         with self._session.writing(actor, foreseen) as draft:
             case = draft.find(token)
-            changed = case.correction(_values(outcome, draft.state))
+            changed = case.correction(_values(outcome, draft.state, case.n))
             if changed:
                 draft.add("corrected", case.pull, {"token": token, "outcome": changed, "reason": reason})
 
     def void(self, token: str, *, reason: str, actor: str = "") -> None:
-        """A pull that does not count, told or not. Reasons that depend on the outcome void the guarantee as well."""
+        """A pull that does not count, told or not. Reasons that depend on the outcome void the guarantee as well.
+
+        A summary is voided as a whole.
+        """
         reason = words.check_reason(reason)
-        foreseen = self._foresee("voided", token, None, reason)
-        with self._session.writing(actor, foreseen) as draft:
-            case = draft.find(token)
-            if case.voided is None:
-                draft.add("voided", case.pull, {"token": token, "reason": reason})
+        try:
+            foreseen = self._foresee("voided", token, None, reason)
+            with self._session.writing(actor, foreseen) as draft:
+                case = draft.find(token)
+                if case.voided is None:
+                    draft.add("voided", case.pull, {"token": token, "reason": reason})
+        except EarlySummaryError:
+            raise ValueError(
+                f"token must leave every summary behind the pilot, got {token!r}, without which a summary that was "
+                "imported later would lie in it: void that summary first"
+            ) from None
 
     def _foresee(self, kind: str, token: str, outcome: Outcome | None, reason: str) -> Foreseen | None:
         """The long computation of a change of the past, while others go on; None: this one changes none."""
@@ -236,28 +248,33 @@ class Study:
             case = find_case(log, token)
             data: dict[str, Any] = {"token": token, "reason": reason}
             if outcome is not None:
-                data["outcome"] = case.correction(_values(outcome, state))
+                data["outcome"] = case.correction(_values(outcome, state, case.n))
             if case.pull in state.line.pulls or case.voided is not None or data.get("outcome") == {}:
                 return None
         with self._session.glancing() as log:
             return Foreseen(log, kind, case.pull, data)
 
-    def import_csv(self, path: str | os.PathLike[str], *, arm: str = "arm", actor: str = "") -> int:
+    def import_csv(self, path: str | os.PathLike[str], *, arm: str = "arm", actor: str = "") -> Imported:
         """Historic outcomes: a column `arm` with names and one for each objective, a row for each pull, in order.
 
-        All or none are taken; returns how many. See the page on delays for what may be imported.
+        With a column `n`, a row is a summary: the means of n outcomes. Summaries come after the pilot.
+        All or none are taken; returns how many outcomes. See the page on delays for what may be imported.
         """
         with self._session.writing(actor) as draft:
             labels = draft.state.experiment.labels
             rows = ingest.read_outcomes(path, arm, labels, draft.state.experiment.family)
             source = Path(path).name
-            with draft.together():
-                for number, outcome in rows:
-                    token = f"{draft.next}-{secrets.token_hex(4)}"
-                    named = dict(zip(labels.objectives, outcome, strict=True))
-                    data = {"token": token, "arm": number, "outcome": named, "source": source}
-                    draft.add("imported", draft.next, data)
-        return len(rows)
+            # What comes before the first summary must have entered: only then is the pilot over, whatever happens.
+            alone = next((k for k, row in enumerate(rows) if row.n > 1), len(rows))
+            for part in (rows[:alone], rows[alone:]):
+                if part and part[0].n > 1:
+                    _require_pilot_over(draft.state.experiment, path, part[0])
+                with draft.together():
+                    for row in part:
+                        token = f"{draft.next}-{secrets.token_hex(4)}"
+                        data = {"token": token, "arm": row.arm, "outcome": row.outcome, "source": source}
+                        draft.add("imported", draft.next, data if row.n == 1 else data | {"n": row.n})
+        return Imported(sum(row.n for row in rows), sum(row.n for row in rows if row.n > 1))
 
     # What is known
 
@@ -344,6 +361,16 @@ class Study:
         Path(path).write_text(page, encoding="utf-8")
 
 
-def _values(outcome: Outcome, state: State) -> dict[str, float]:
+def _values(outcome: Outcome, state: State, n: int) -> dict[str, float]:
     experiment = state.experiment
-    return ingest.outcome_values(outcome, experiment.labels.objectives, experiment.family)
+    return ingest.outcome_values(outcome, experiment.labels.objectives, experiment.family, n)
+
+
+def _require_pilot_over(experiment: Experiment, path: str | os.PathLike[str], row: ingest.Row) -> None:
+    missing = experiment.missing_before_summary
+    if missing:
+        raise ValueError(
+            f"{path}, line {row.line}: a summary must come when every arm has been tried and the pilot is over, got "
+            f"one of {experiment.labels.arms[row.arm]!r} too soon: {missing:,} more single outcomes must enter first "
+            "(what waits for pulls that are out has not entered)"
+        )

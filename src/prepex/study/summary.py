@@ -1,6 +1,7 @@
 """How a study stands, from its state."""
 
-from itertools import groupby, islice
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def make_status(name: str, state: State) -> Status:
     for pull in line.pulls.values():
         if pull.values and not line.complete(pull):
             incomplete[labels.arms[pull.arm]] = incomplete.get(labels.arms[pull.arm], 0) + 1
-    waiting = sum(line.complete(pull) for pull in line.pulls.values())
+    waiting = sum(pull.n for pull in line.pulls.values() if line.complete(pull))
     blocker = None
     if waiting:
         first = line.pulls[line.queue[0]]
@@ -72,8 +73,17 @@ def certify(state: State, log: Log) -> dict[str, Any]:
     experiment, stopped = state.experiment, state.experiment.recommendation
     if experiment.n_pulls > stopped.n_pulls:
         # More was told after the stop: back to the state that gave the answer.
-        experiment = state.fresh_experiment(islice(all_entries(state, log).values(), stopped.n_pulls))
+        experiment = state.fresh_experiment(_first(all_entries(state, log).values(), stopped.n_pulls))
     return make_certificate(state.config, experiment, state.position, state.head)
+
+
+def _first(entries: Iterable[Entry], n: int) -> Iterator[Entry]:
+    """The first n outcomes. A stop is never inside a summary."""
+    for entry in entries:
+        if n <= 0:
+            return
+        yield entry
+        n -= entry.n
 
 
 def all_entries(state: State, log: Log) -> dict[int, Entry]:
@@ -99,7 +109,7 @@ def list_observations(log: Log, first: int, last: int) -> list[Observation]:
             state = "told" if len(case.values) == len(labels["objectives"]) else "partly"
         by, when = (told[-1].actor, told[-1].time) if told else (None, None)
         arm = labels["arms"][case.arm]
-        found.append(Observation(case.pull, arm, state, case.values, asked.time, asked.actor, when, by))
+        found.append(Observation(case.pull, arm, state, case.n, case.values, asked.time, asked.actor, when, by))
     return found
 
 

@@ -212,12 +212,12 @@ def begin_fresh(fresh: LawFresh, near: LawInstance) -> None:
 
 
 @kernel
-def add_law_fresh(fresh: LawFresh, a: Int, reward: Floats) -> None:
-    """A reward of arm a that the certified margin may use."""
+def add_law_fresh(fresh: LawFresh, a: Int, reward: Floats, more: float = 1.0) -> None:
+    """`more` rewards of arm a, with the mean `reward`, that the certified margin may use."""
     inst, shift = fresh.inst, fresh.shift
-    count = inst.N[a] + 1.0
+    count = inst.N[a] + more
     for q in range(shift.size):
-        shift[q] = (reward[q] - inst.M[a, q]) / count
+        shift[q] = more * (reward[q] - inst.M[a, q]) / count
         inst.M[a, q] += shift[q]
     put_mean(inst, a, inst.M[a], shift, count)
     inst.N[a] = count

@@ -121,19 +121,23 @@ def squares(inst: LawInstance, k: Int, q: Int) -> float:
 
 @kernel
 def put_mean(inst: LawInstance, k: Int, mean: Floats, shift: Floats, count: float) -> None:
-    """One more outcome of arm k has moved its mean by `shift` to `mean`; `count` with it. N and V are as before."""
+    """More outcomes of arm k have moved its mean by `shift` to `mean`; `count` with them. N and V are as before.
+
+    Of several at once only the mean is known, and the squares grow by those of as many copies of it.
+    """
+    spread = inst.N[k] * count / (count - inst.N[k])
     for q in range(mean.size):
         inst.M[k, q] = mean[q]
         if inst.shared[q]:
-            inst.square[k, q] += (count - 1.0) * count * shift[q] * shift[q]
+            inst.square[k, q] += spread * shift[q] * shift[q]
         elif inst.law[q] == STUDENT:
-            total = squares(inst, k, q) + (count - 1.0) * count * shift[q] * shift[q]
+            total = squares(inst, k, q) + spread * shift[q] * shift[q]
             inst.scale[k, q] = total / count if count > 2.0 else -total
     for f in range(inst.W.shape[0]):
         moved = 0.0
         for q in range(mean.size):
             moved += inst.W[f, q] * shift[q]
-        inst.line[k, f] += (count - 1.0) * count * moved * moved
+        inst.line[k, f] += spread * moved * moved
     score(inst, k)
 
 
