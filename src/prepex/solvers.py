@@ -66,7 +66,7 @@ class Alternative:
         )
         if self.capped:
             far = self.labels.arms[self.arms[0]]
-            return f"{change} only if the mean of {far} were so far off that no closest point is sought: a lower bound"
+            return f"{change} if the mean of {far} were far off what was seen, which costs at least as much as stated"
         if not self.arms:
             return f"{change} by the smallest change: it is on the border now"
         moves = []

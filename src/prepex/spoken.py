@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from prepex.family import Bernoulli, Exponential, Family, Gaussian, Poisson, Product
 
-FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE), unknown or shared; to simulate: unknown(VARIANCE)"
+FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE), unknown, shared, or to simulate unknown(VARIANCE)"
 _PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
 
 
@@ -33,7 +33,7 @@ def parse_family(name: str, text: str) -> Family:
             return Gaussian(variance="unknown", noise=float(given[2]), shared=given[1] == "shared")
     except ValueError:
         pass
-    raise ValueError(f"family of {name!r} must be {FAMILY_HELP} with a positive variance, got {text!r}")
+    raise ValueError(f"family of {name!r} must be {FAMILY_HELP}, variances positive, got {text!r}")
 
 
 def choose_family(
@@ -44,13 +44,18 @@ def choose_family(
     >>> choose_family(("cured", "cost"), ("bernoulli", ""), ("cost=gaussian(2)",), None)
     Product([Bernoulli(), Gaussian(variance=2.0)])
     """
-    words = dict(zip(objectives, header, strict=True))
+    words, said = dict(zip(objectives, header, strict=True)), set[str]()
     for option in options:
         name, equals, text = option.partition("=")
         if not equals or name.strip() not in words:
             known = ", ".join(map(repr, objectives))
             raise ValueError(f"family must read OBJECTIVE=FAMILY with an objective of {known}, got {option!r}")
+        if name.strip() in said:
+            raise ValueError(f"family of {name.strip()!r} must be given once, got {words[name.strip()]!r} and {text!r}")
+        said.add(name.strip())
         words[name.strip()] = text
+    if variances is not None and words and all(words.values()):
+        raise ValueError("variance must be left out where every objective has a family, got both")
     if variances is not None and len(variances) not in (1, len(objectives)):
         raise ValueError(f"variance must be one number or {len(objectives)}, got {len(variances)}")
     if not any(words.values()):

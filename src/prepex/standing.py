@@ -10,6 +10,7 @@ from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex._kernels.dispatch import find_margin, standing
 from prepex._kernels.laws.fresh import LawFresh
+from prepex._kernels.laws.law import STUDENT
 from prepex._kernels.laws.ledger import LawLedger
 from prepex._kernels.laws.margin import settle_law_tests
 from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, settle_tests
@@ -127,13 +128,32 @@ class Standing:
             )
         else:
             what = "certified margin" if self.setting.certified else "evidence"
-            parts.append(f"The {what} is {self.reached:.2f}; it must reach {self.needed:.2f} at delta {self.delta:g}.")
+            if np.isfinite(self.reached):
+                have = f"The {what} is {self.reached:.2f}; it"
+            else:
+                have = f"The {what} cannot be computed yet: {self._nothing()}. It"
+            parts.append(f"{have} must reach {self.needed:.2f} at delta {self.delta:g}.")
         if self.setting.certified and self.testable:
             better, worse = (self.setting.labels.arms[k] for k in self.course.binding[:2])
             parts.append(f"The weakest test: {better} over {worse}.")
         left = self.forecast
-        many = "an unknown number of" if left is None else f"about {left:,}"
-        return " ".join([*parts, f"At the current rate {many} more pulls."])
+        rate = "How many more pulls it takes is not known yet."
+        return " ".join([*parts, rate if left is None else f"At the current rate about {left:,} more pulls."])
+
+    def _nothing(self) -> str:
+        """Why some test says nothing at all."""
+        laws = self.setting.laws
+        if laws is not None and laws.unknown and self._blind():
+            return "a variance is not known before each option has three outcomes, not all equal, after the pilot"
+        return "the outcomes of some options are equal so far, so that none is ahead"
+
+    def _blind(self) -> bool:
+        """Has some arm no estimate of its variance?"""
+        fresh = self.course.fresh
+        if not isinstance(fresh, LawFresh):
+            return False
+        unknown = fresh.inst.law == STUDENT
+        return bool(np.any(fresh.inst.N < 3) or np.any(fresh.inst.scale[:, unknown] <= 0))
 
     def _before_discount(self, level: float) -> float:
         """The evidence at which `reached` is `level`; they differ where a shared variance is estimated."""

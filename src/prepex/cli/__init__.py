@@ -270,7 +270,9 @@ def verify(
             typer.echo(line)
         for line in result.problems:
             typer.secho(f"Problem: {line}", err=True, fg=typer.colors.RED)
-        typer.echo("the certificate is right" if result.ok else "the certificate is NOT right")
+        status = document.get("answer", {}).get("status")
+        stopped = "" if status in ("certified", "heuristic") else f", but its study is {status}: it certifies no answer"
+        typer.echo(f"the certificate is right{stopped}" if result.ok else "the certificate is NOT right")
     raise typer.Exit(0 if result.ok else 1)
 
 
@@ -279,7 +281,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="The address to listen on; beyond this machine only with --keys.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port.")] = 8000,
+    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8000,
     keys: Annotated[Path | None, typer.Option(help="A file of bearer tokens that `prepex token` wrote.")] = None,
     storage: study.Place = study.DEFAULT,
 ) -> None:
@@ -288,7 +290,6 @@ def serve(
         from prepex.server.access import Keys
         from prepex.server.app import serve as run_server
 
-        typer.echo(f"http://{host}:{port}/", err=True)
         run_server(storage, host=host, port=port, keys=None if keys is None else Keys(keys))
 
 

@@ -59,7 +59,12 @@ def read_problem(
         table = read_table(source, objectives=tuple(objectives) or None)
         order = parse_cone(cone, table.objectives) if cone else Cone.orthant(len(table.objectives))
         numbers = parse_numbers("variance", variance) if variance else None
-        family = choose_family(table.objectives, table.families, families, (1.0,) if order_only else numbers)
+        if order_only:
+            numbers = None if all(table.families) or len(families) == len(table.objectives) else (1.0,)
+        family = choose_family(table.objectives, table.families, families, numbers)
+        laws = family.laws(1, len(table.objectives)) if family is not None else None
+        if laws is not None and laws.unknown and laws.noise is None and not order_only:
+            raise ValueError("family of a simulation must say what the variance truly is: unknown(2.0), got no number")
         if family is None:
             raise ValueError(
                 "variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2; "

@@ -31,6 +31,10 @@ def _open(storage: str, name: str) -> "Study":
     return Study.open(storage, name)
 
 
+def _exists(storage: str) -> bool:
+    return "://" in storage or Path(storage).exists()
+
+
 def _who(actor: str | None) -> str:
     if actor is not None:
         return actor
@@ -80,7 +84,7 @@ def create(
         if name is None:
             if not sys.stdin.isatty():
                 raise ValueError("name must be given where there is no terminal to ask on, got none")
-            words = wizard.ask(words)
+            words = wizard.ask(words, [overview.name for overview in Study.list(storage)] if _exists(storage) else [])
         settings = wizard.settings(words, rule=rule, threshold=threshold, seed=seed)
         study = Study.create(storage, actor=_who(actor), **settings)
         study_show.created(study.status(), storage, as_json=format is Format.json)
@@ -117,8 +121,9 @@ def tell(
     with errors():
         from prepex.cli import study_show, wizard
 
-        receipt = _open(storage, name).tell(token, wizard.outcome(values), actor=_who(actor))
-        study_show.receipt(receipt, as_json=format is Format.json)
+        study = _open(storage, name)
+        receipt = study.tell(token, wizard.outcome(values), actor=_who(actor))
+        study_show.receipt(receipt, study.status().blocker, as_json=format is Format.json)
 
 
 @app.command()
@@ -156,6 +161,15 @@ def status(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.t
 
 
 @app.command()
+def pulls(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
+    """The pulls that are out, partly told, or wait for one before them."""
+    with errors():
+        from prepex.cli import study_show
+
+        study_show.pulls(_open(storage, name).picture(), as_json=format is Format.json)
+
+
+@app.command()
 def why(name: Name, storage: Place = DEFAULT) -> None:
     """Why it has not stopped yet, or what it answered, in words."""
     with errors():
@@ -167,12 +181,15 @@ def import_(
     name: Name,
     path: Annotated[Path, typer.Argument(help="A CSV file: a column with arms and one for each objective.")],
     arm_column: Annotated[str, typer.Option(help="The column that names the arm.")] = "arm",
+    again: Annotated[
+        bool, typer.Option("--again", help="The same file was imported before, and counts once more.")
+    ] = False,
     actor: Actor = None,
     storage: Place = DEFAULT,
 ) -> None:
     """Historic outcomes, one row each, in the order in which they were collected; with a column n, means of n."""
     with errors():
-        count = _open(storage, name).import_csv(path, arm=arm_column, actor=_who(actor))
+        count = _open(storage, name).import_csv(path, arm=arm_column, again=again, actor=_who(actor))
         part = f", {count.summarised} of them in summaries" if count.summarised else ""
         typer.echo(f"imported {count} outcomes{part}")
 

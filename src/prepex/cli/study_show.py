@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from prepex.cli.show import console, show_json
-from prepex.study.answers import Overview, Receipt, Status, Ticket
+from prepex.study.answers import Blocker, Overview, Receipt, Status, Ticket
 from prepex.study.audit import Verdict
 
 
@@ -35,8 +35,8 @@ def tickets(found: Sequence[Ticket], words: str, *, as_json: bool) -> None:
     console.print(table)
 
 
-def receipt(found: Receipt, *, as_json: bool) -> None:
-    """What a report did."""
+def receipt(found: Receipt, blocker: Blocker | None, *, as_json: bool) -> None:
+    """What a report did. `blocker`: the pull for which told outcomes wait."""
     if as_json:
         show_json(asdict(found))
         return
@@ -45,7 +45,21 @@ def receipt(found: Receipt, *, as_json: bool) -> None:
         words += f"; still to come: {', '.join(found.missing)}"
     if found.late:
         words += "; late: its lease had ended"
+    if blocker is not None and not found.missing:
+        words += f"; outcomes enter in the order of asking, and wait for {blocker.token} ({blocker.arm})"
     console.print(escape(f"{found.token} ({found.arm}): {words}"))
+
+
+def pulls(picture: dict[str, Any], *, as_json: bool) -> None:
+    """Those that are out, with their tokens."""
+    if as_json:
+        show_json(picture["pulls"])
+        return
+    table = _table("token", "try", "state", "asked by", "since", "told so far")
+    for pull in picture["pulls"]:
+        told = ", ".join(f"{name} = {value:g}" for name, value in pull["told"].items())
+        table.add_row(pull["token"], *(escape(pull[key]) for key in ("arm", "state", "actor", "since")), escape(told))
+    console.print(table if picture["pulls"] else "No pull is out.")
 
 
 def status(found: Status, *, as_json: bool) -> None:

@@ -1,14 +1,17 @@
 """The settings of a study from words: of a command line, or of answers to questions."""
 
+import contextlib
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from prepex import _checks
 from prepex.cli.source import make_rules, parse_cone, parse_numbers
-from prepex.spoken import choose_family
+from prepex.spoken import choose_family, parse_family
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -46,63 +49,121 @@ def outcome(words: Sequence[str]) -> dict[str, float] | list[float]:
     ({'gain': 1.5}, [1.5, 2.0])
     """
     if not any("=" in word for word in words):
-        return [_number(word) for word in words]
+        return [_number("values", word) for word in words]
     found: dict[str, float] = {}
     for word in words:
         name, equals, value = word.rpartition("=")
         if not equals or name in found:
             raise ValueError(f"values must be objective=value, each objective once, got {word!r}")
-        found[name] = _number(value)
+        found[name] = _number(f"value of {name!r}", value)
     return found
 
 
-def _number(text: str) -> float:
+def _number(what: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"values must be numbers, got {text!r}") from None
+        raise ValueError(f"{what} must be a number such as 0.31, with a decimal point, got {text!r}") from None
 
 
-def ask(known: dict[str, Any]) -> dict[str, Any]:
-    """Ask in a terminal for what is not known yet."""
+def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
+    """Ask in a terminal for what is not known yet. Every answer is checked at once; a bad one is asked for again."""
     answers = dict(known)
-    answers["name"] = typer.prompt("Name of the study")
+    answers["name"] = _prompt("Name of the study", lambda text: _new(text, taken))
     if not answers["arms"]:
-        given = typer.prompt("Options to try (separated by commas, or a CSV file whose first column names them)")
-        path = Path(given)
-        answers["arms"] = read_arms(None, path) if path.suffix == ".csv" else _listed(given)
+        words = "Options to try (separated by commas, or a CSV file whose first column names them)"
+        answers["arms"] = _prompt(words, _arms)
     if not answers["objectives"]:
-        answers["objectives"] = _listed(typer.prompt("What is measured (separated by commas)"))
-        answers["minimise"] = _listed(typer.prompt("Which of them are costs (none: just Enter)", default=""))
+        answers["objectives"] = _prompt(
+            "What is measured (separated by commas)", lambda text: _several("objectives", text)
+        )
+        words = "Which of them are costs (none: just Enter)"
+        answers["minimise"] = _prompt(words, lambda text: _some(text, answers["objectives"]), default="")
     if not answers["variance"] and not answers["family"]:
         typer.echo("How are outcomes spread? The variance of one measurement, or a word: unknown or shared (a variance")
-        typer.echo(
-            "to be estimated, for each option or for all), bernoulli (0 or 1), poisson (counts), exponential (times)."
-        )
-        answers["family"] = [f"{name}={_spread(typer.prompt(f'  {name}'))}" for name in answers["objectives"]]
+        typer.echo("to be estimated, for each option or for all), bernoulli (0 or 1), poisson (counts), exponential")
+        typer.echo("(positive times).")
+        answers["family"] = [f"{name}={_prompt(f'  {name}', partial(_spread, name))}" for name in answers["objectives"]]
     if not answers["cone"]:
-        answers["cone"] = typer.prompt("Preference cone", default="orthant")
-    answers["delta"] = typer.prompt("Risk of a wrong answer", default=answers["delta"], type=float)
-    budget = typer.prompt("Most pulls (no limit: just Enter)", default="")
-    answers["max_pulls"] = _whole(budget) if budget else None
-    lease = typer.prompt("When does a pull give up its place, as in 24h (never: just Enter)", default="")
-    answers["lease"] = lease or None
+        words = "Preference cone: orthant (more of everything is better), angle:120, facets:1,0.5/0.5,1, ..."
+        answers["cone"] = _prompt(words, lambda text: _cone(text, answers["objectives"]), default="orthant")
+    answers["delta"] = _prompt("Risk of a wrong answer, between 0 and 1", _risk, default=str(answers["delta"]))
+    least = len(answers["arms"])
+    answers["max_pulls"] = _prompt("Most pulls (no limit: just Enter)", lambda text: _budget(text, least), default="")
+    words = "When does a pull give up its place, as in 24h (never: just Enter)"
+    answers["lease"] = _prompt(words, _lease, default="")
     return answers
 
 
-def _spread(text: str) -> str:
-    """A number is the variance of a Gaussian."""
-    try:
-        return f"gaussian({float(text)!r})"
-    except ValueError:
-        return text
+def _prompt(words: str, read: Callable[[str], Any], default: str | None = None) -> Any:
+    """Ask until the answer can be read."""
+    while True:
+        given = typer.prompt(words, default=default, show_default=bool(default))
+        try:
+            return read(given.strip())
+        except (ValueError, OSError) as error:
+            typer.secho(f"  {error}", fg=typer.colors.RED)
 
 
-def _whole(text: str) -> int:
+def _new(text: str, taken: Sequence[str]) -> str:
+    if text in taken:
+        raise ValueError(f"name must be new, got {text!r}, which exists")
+    return text
+
+
+def _arms(text: str) -> list[str]:
+    path = Path(text)
+    if path.suffix == ".csv":
+        if not path.is_file():
+            raise ValueError(f"file must exist, got {text!r}")
+        return read_arms(None, path) or []
+    return _several("arms", text, least=2)
+
+
+def _several(name: str, text: str, least: int = 1) -> list[str]:
+    found = _listed(text)
+    if len(found) < least or len(set(found)) < len(found):
+        raise ValueError(f"{name} must be at least {least}, all different, got {text!r}")
+    return found
+
+
+def _some(text: str, objectives: Sequence[str]) -> list[str]:
+    for name in _listed(text):
+        if name not in objectives:
+            raise ValueError(f"minimise must be of {', '.join(map(repr, objectives))}, got {name!r}")
+    return _listed(text)
+
+
+def _cone(text: str, objectives: Sequence[str]) -> str:
+    parse_cone(text, objectives)
+    return text
+
+
+def _risk(text: str) -> float:
     try:
-        return int(text)
+        return _checks.number("delta", float(text), low=0.0, high=1.0)
     except ValueError:
-        raise ValueError(f"max_pulls must be a whole number, got {text!r}") from None
+        raise ValueError(f"delta must be a number between 0 and 1, got {text!r}") from None
+
+
+def _budget(text: str, least: int) -> int | None:
+    if text and not (text.isdecimal() and int(text) >= least):
+        raise ValueError(f"max_pulls must be a whole number of at least {least} = n_arms, got {text!r}")
+    return int(text) if text else None
+
+
+def _lease(text: str) -> str | None:
+    if text:
+        _checks.number("lease", parse_lease(text), low=0.0)
+    return text or None
+
+
+def _spread(name: str, text: str) -> str:
+    """A family; a number is the variance of a Gaussian."""
+    with contextlib.suppress(ValueError):
+        text = f"gaussian({float(text)!r})"
+    parse_family(name, text)
+    return text
 
 
 def _listed(text: str) -> list[str]:

@@ -11,7 +11,8 @@ import numpy as np
 from prepex import _checks
 from prepex._checks import Floats
 
-_FAMILY = re.compile(r"(.+):\s*((?:bernoulli|poisson|exponential|gaussian)\b.*)", re.IGNORECASE)
+# A word after a colon is a family, known or misspelt; parse_family knows which. "dose: mg/kg" is no word.
+_FAMILY = re.compile(r"(.+):\s*([a-z]{3,}(?:\(.*\))?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)

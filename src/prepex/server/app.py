@@ -1,6 +1,8 @@
 """The server: the interface, the dashboard, and the gate before both."""
 
 import os
+import socket
+import sys
 from typing import Any
 
 from prepex import __version__
@@ -59,6 +61,13 @@ def serve(storage: str, *, host: str, port: int, keys: Keys | None) -> None:
         keys.check_private()
     if keys is None and not is_loopback(host):
         raise ValueError(f"host must be this machine where there are no tokens, got {host!r}: give --keys")
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            free.bind((host, port))
+        except OSError as error:
+            raise ValueError(f"port must be free at {host}, got {port}: {error.strerror or error}") from None
+    print(f"http://{f'[{host}]' if ':' in host else host}:{port}/", file=sys.stderr, flush=True)
     make_server(make_app(storage, keys), host=host, port=port).run()
 
 

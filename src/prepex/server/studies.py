@@ -15,7 +15,7 @@ from prepex.study.study import Study
 # Studies whose state is kept in memory; the one that was used least recently goes.
 MOST_OPEN = 100
 # The same words whether there is no such study, or it is not for this token.
-UNKNOWN = "there is no such study for this token"
+UNKNOWN = "there is no such study, or not for this token"
 
 
 class Studies:

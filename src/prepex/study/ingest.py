@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from prepex import _checks
 from prepex.family import Family
 from prepex.labels import Labels
@@ -58,6 +60,8 @@ def _named(outcome: Any, objectives: tuple[str, ...]) -> dict[str, float]:
 
 
 def _value(name: str, value: Any) -> float:
+    if isinstance(value, bool | np.bool_):
+        return float(value)
     return float(_checks.real_array(f"outcome {name!r}", [value], ("value", 1))[0])
 
 

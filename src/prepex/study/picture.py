@@ -38,12 +38,13 @@ def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
 
 def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
     """What was fixed. Facets are for outcomes in the user's signs; covariances (1 or K, L, L), None if not known."""
-    settings, labels = experiment.settings(), experiment.labels
+    settings, labels, laws = experiment.settings(), experiment.labels, experiment.setting.laws
     return {
         "objectives": labels.objectives,
         "minimise": labels.minimise,
         "family": repr(experiment.family),
-        "covariance": None if experiment.setting.laws is not None else _covariances(experiment).tolist(),
+        "kinds": ["Gaussian"] * len(labels.objectives) if laws is None else laws.names,
+        "covariance": None if laws is not None else _covariances(experiment).tolist(),
         "cone": settings["cone"]["name"],
         "facets": (experiment.setting.cone.facets * labels.signs).tolist(),
         "delta": experiment.delta,

@@ -3,6 +3,7 @@
 Every call is one transaction. The log is the truth; the state in memory follows it.
 """
 
+import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -97,6 +98,9 @@ class Study:
             max_pulls=max_pulls,
             max_pending=max_pending,
         )
+        laws = experiment.setting.laws
+        if laws is not None and laws.noise is not None:
+            raise ValueError(f"noise must be left out of a study, it is for simulations, got {family!r}")
         data = Config.make(name, experiment, lease).to_document()
         place = storage if isinstance(storage, Storage) else Storage(storage, create=True)
         with place.writing() as connection:
@@ -254,16 +258,24 @@ class Study:
         with self._session.glancing() as log:
             return Foreseen(log, kind, case.pull, data)
 
-    def import_csv(self, path: str | os.PathLike[str], *, arm: str = "arm", actor: str = "") -> Imported:
+    def import_csv(
+        self, path: str | os.PathLike[str], *, arm: str = "arm", again: bool = False, actor: str = ""
+    ) -> Imported:
         """Historic outcomes: a column `arm` with names and one for each objective, a row for each pull, in order.
 
         With a column `n`, a row is a summary: the means of n outcomes. Summaries come after the pilot.
-        All or none are taken; returns how many outcomes. See the page on delays for what may be imported.
+        All or none are taken; returns how many outcomes. A file that was imported before is refused, unless `again`.
+        See the page on delays for what may be imported.
         """
         with self._session.writing(actor) as draft:
             labels = draft.state.experiment.labels
             rows = ingest.read_outcomes(path, arm, labels, draft.state.experiment.family)
-            source = Path(path).name
+            origin = {"source": Path(path).name, "digest": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
+            known = (event for event in draft.log.since(-1) if event.kind == "imported")
+            if not again and any(event.data.get("digest") == origin["digest"] for event in known):
+                raise ValueError(
+                    f"{path} must be new, got a file that was imported before; say again if it counts twice"
+                )
             # What comes before the first summary must have entered: only then is the pilot over, whatever happens.
             alone = next((k for k, row in enumerate(rows) if row.n > 1), len(rows))
             for part in (rows[:alone], rows[alone:]):
@@ -272,7 +284,8 @@ class Study:
                 with draft.together():
                     for row in part:
                         token = f"{draft.next}-{secrets.token_hex(4)}"
-                        data = {"token": token, "arm": row.arm, "outcome": row.outcome, "source": source}
+                        data = {"token": token, "arm": row.arm, "outcome": row.outcome, **origin}
+                        origin.pop("digest", None)  # once a file
                         draft.add("imported", draft.next, data if row.n == 1 else data | {"n": row.n})
         return Imported(sum(row.n for row in rows), sum(row.n for row in rows if row.n > 1))
 
