@@ -127,8 +127,19 @@ def test_a_bare_create_asks(monkeypatch):
         stdin = Terminal()
 
     monkeypatch.setattr(commands, "sys", System)
-    answers = "my study\nlow, high\ngain, cost\ncost\n0.25\nunknown\n\n0.1\n100\n24h\n"
-    assert "Created my study" in run("study", "create", text=answers)
+    # A bad answer is asked for again, with the reason; no other is lost.
+    named = "my study\nlow\nlow, high\ngain, cost\nprice\ncost\n0.25\nunkown\nunknown\n"
+    answers = named + "angl:120\n\n5\n0.1\n-3\n100\n1 day\n24h\n"
+    shown_then = run("study", "create", text=answers)
+    for words in (
+        "arms must be at least 2",
+        "minimise must be of",
+        "family of 'cost' must be",
+        "cone must be",
+        "delta must",
+    ):
+        assert words in shown_then
+    assert "max_pulls must be" in shown_then and "lease must be" in shown_then and "Created my study" in shown_then
     (found,) = shown("study", "list")
     assert found["n_arms"] == 2 and found["objectives"] == ["gain", "cost"] and found["delta"] == 0.1
     family = Study.open("prepex.db", "my study").certificate()["settings"]["family"]
@@ -156,6 +167,15 @@ def test_a_family_for_each_objective():
     words = run("study", "tell", "doses", ticket["token"], "cured=0.5", "visits=2", code=2)
     assert "reward of 'cured' must be 0 or 1 for Bernoulli, got 0.5" in " ".join(words.split())
     run("study", "tell", "doses", ticket["token"], "cured=1", "visits=2")
+    (first,) = shown("study", "ask", "doses")
+    (second,) = shown("study", "ask", "doses")
+    assert f"wait for {first['token']}" in run("study", "tell", "doses", second["token"], "cured=1", "visits=0")
+    assert [pull["token"] for pull in shown("study", "pulls", "doses")] == [first["token"], second["token"]]
+    assert first["token"] in run("study", "pulls", "doses")
+    Path("old.csv").write_text("arm,cured,visits\n10 mg,1,2\n")
+    assert "imported 1" in run("study", "import", "doses", "old.csv")
+    assert "imported before" in run("study", "import", "doses", "old.csv", code=2)
+    assert "imported 1" in run("study", "import", "doses", "old.csv", "--again")
     run("study", "report", "doses", "report.html")
     assert "Product([Bernoulli(), Poisson()])" in Path("report.html").read_text()
 
@@ -167,7 +187,7 @@ def test_a_family_for_each_objective():
         (("study", "status", "nobody"), "name must be a study of this storage ('dose'), got 'nobody'"),
         (("study", "create", "x", "--arm", "a", "--arm", "b"), "objectives must be given with --objective"),
         (("study", "create", "x"), "arms must be given with --arm or --arms-from"),
-        (("study", "tell", "dose", "1-2", "x"), "values must be numbers, got 'x'"),
+        (("study", "tell", "dose", "1-2", "x"), "values must be a number such as 0.31, with a decimal point, got 'x'"),
         (("study", "tell", "dose", "1-2", "gain=1", "gain=2"), "each objective once"),
         (("study", "tell", "dose", "1-2", "gain=1"), "token must be one that this study handed out"),
         (("study", "import", "dose", "none.csv"), "No such file"),

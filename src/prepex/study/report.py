@@ -42,7 +42,7 @@ def make_report(picture: dict[str, Any], past: Past, certificate: dict[str, Any]
         _promise(picture),
         _arms(picture),
         "<h2>Evidence over time</h2>",
-        evidence or "<p>Nothing yet: the evidence starts when every arm has been tried.</p>",
+        evidence or "<p>Nothing yet: every arm must be tried, again after the pilot, with outcomes that differ.</p>",
         "<h2>Certificate</h2>",
         "<p>Save it to a file and run <code>prepex verify certificate.json --log events.jsonl</code>.</p>",
         f"<pre>{_text(json.dumps(certificate, indent=1))}</pre>",
