@@ -167,6 +167,13 @@ def test_documents_resume(family):
     assert again.reached == experiment.reached and again.why() == experiment.why()
 
 
+def test_yes_and_no_may_be_truth_values():
+    told = [Experiment(2, 2, family=Bernoulli()) for _ in range(2)]
+    told[0].tell_many([(0, [True, False]), (1, np.array([False, False]))])
+    told[1].tell_many([(0, [1, 0]), (1, [0, 0])])
+    assert np.array_equal(told[0].means, told[1].means)
+
+
 def test_all_successes_do_not_stop_early():
     experiment = Experiment(3, 2, family=Bernoulli(), delta=0.1)
     for _ in range(60):

@@ -142,6 +142,10 @@ def test_a_study_of_another_family_is_certified_and_checked(family, tmp_path):
     )
     codes = family.laws(3, 2).codes
     ticket = study.ask()
+    if codes[0] == codes[1] == 1:
+        assert study.tell(ticket.token, {"cured": True}).new and not study.tell(ticket.token, {"cured": 1}).new
+        assert study.tell(ticket.token, [True, False]).missing == ()
+        ticket = study.ask()
     if codes[1] == 1:
         with pytest.raises(ValueError, match=r"reward of .safe. must be 0 or 1 for Bernoulli"):
             study.tell(ticket.token, {"safe": 0.5})

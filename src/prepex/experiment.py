@@ -210,7 +210,8 @@ class Experiment:
             if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) != 2:
                 raise ValueError(f"outcomes must be pairs (arm, reward), got {entry!r}")
             arm = _checks.member("arm", entry[0], self.labels.arms)
-            reward = _checks.real_array("reward", entry[1], ("n_objectives", n_objectives))
+            numbers = self.family.as_numbers(entry[1], n_objectives)
+            reward = _checks.real_array("reward", numbers, ("n_objectives", n_objectives))
             self.family.check_reward(reward, self.labels.objectives)
             checked.append(Told(arm, reward))
         for told in checked:

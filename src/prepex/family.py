@@ -78,6 +78,20 @@ class Family(ABC):
         """Refuse a reward outside the support, naming objective, family and value."""
         self.check_values(dict(zip(objectives, reward.tolist(), strict=True)), objectives)
 
+    def as_numbers(self, outcome: Any, n_objectives: int) -> Any:
+        """The same outcome; True and False of yes-or-no objectives become 1 and 0.
+
+        >>> Bernoulli().as_numbers([True, False], 2), Gaussian(variance=1.0).as_numbers([True], 1)
+        ([1.0, 0.0], [True])
+        """
+        laws = self.laws(1, n_objectives)
+        if laws is None or not isinstance(outcome, list | tuple | np.ndarray) or len(outcome) != n_objectives:
+            return outcome
+        return [
+            float(value) if code == BERNOULLI and isinstance(value, bool | np.bool_) else value
+            for value, code in zip(outcome, laws.codes, strict=True)
+        ]
+
     def check_values(self, values: Mapping[str, float], objectives: Sequence[str]) -> None:
         """The same for some of the objectives."""
         laws = self.laws(1, len(objectives))

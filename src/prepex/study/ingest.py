@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from prepex import _checks
 from prepex.family import Family
 from prepex.labels import Labels
@@ -36,7 +34,15 @@ def outcome_values(outcome: Any, objectives: tuple[str, ...], family: Family, n:
     >>> outcome_values([1, 0], objectives, Bernoulli()), outcome_values({"toxic": 1}, objectives, Bernoulli())
     ({'cured': 1.0, 'toxic': 0.0}, {'toxic': 1.0})
     """
-    return _possible(_named(outcome, objectives), objectives, family, n)
+    return _possible(_named(_numbers(outcome, objectives, family), objectives), objectives, family, n)
+
+
+def _numbers(outcome: Any, objectives: tuple[str, ...], family: Family) -> Any:
+    """True and False of yes-or-no objectives as numbers."""
+    if not isinstance(outcome, Mapping):
+        return family.as_numbers(outcome, len(objectives))
+    given = family.as_numbers([outcome.get(name) for name in objectives], len(objectives))
+    return dict(outcome) | {name: value for name, value in zip(objectives, given, strict=True) if name in outcome}
 
 
 def _possible(values: dict[str, float], objectives: tuple[str, ...], family: Family, n: int) -> dict[str, float]:
@@ -60,8 +66,6 @@ def _named(outcome: Any, objectives: tuple[str, ...]) -> dict[str, float]:
 
 
 def _value(name: str, value: Any) -> float:
-    if isinstance(value, bool | np.bool_):
-        return float(value)
     return float(_checks.real_array(f"outcome {name!r}", [value], ("value", 1))[0])
 
 
