@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test bench docs lint clean postgres chromium
+.PHONY: demo test bench docs lint clean postgres chromium lowest newest dist-check
 
 demo: .venv/kernels
 	$(BIN)/prepex run covboost --rule information --rule frappe --rule uniform --delta 0.1 --delta 0.01 \
@@ -35,13 +35,39 @@ bench: .venv/kernels
 docs: .venv/ready
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# What pyproject.toml promises, each in a fresh environment, minutes in all and no part of `make test`:
+#   lowest      the lowest versions that it names, on the oldest Python
+#   newest      the newest versions there are, on the newest Python that is here
+#   dist-check  wheel and sdist, installed bare: what needs an extra says which
+OLDEST_PYTHON ?= $(call python,3.11)
+NEWEST_PYTHON ?= $(call python,3.14 3.13 3.12 3.11)
+CORE ?= tests/test_core_story.py tests/test_extras.py tests/test_cli.py tests/test_study_cli.py tests/test_study.py \
+	tests/test_experiment.py tests/test_bound.py tests/test_study_check.py
+USED := .[plot,frame,dask,study,postgres,server]
+# The first of these versions that runs; pyenv runs those that it has only if it is told to.
+python = $(shell for v in $(1); do PYENV_VERSION=$$v python$$v -c 'import sys; print(sys.executable)' 2> /dev/null && break; done)
+
+lowest: INSTALL := --resolution lowest-direct
+lowest: TRIED_PYTHON = $(OLDEST_PYTHON)
+newest: TRIED_PYTHON = $(NEWEST_PYTHON)
+lowest newest:
+	rm -rf .venv-$@ && $(TRIED_PYTHON) -m venv .venv-$@
+	.venv-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-$@/bin/uv pip install --quiet --python .venv-$@/bin/python $(INSTALL) "$(USED)" "pytest>=8" "hypothesis>=6" "httpx2>=2"
+	.venv-$@/bin/uv pip list --quiet --python .venv-$@/bin/python
+	@# Old packages warn of what later ones changed; that is no failure.
+	.venv-$@/bin/python -m pytest -W default $(CORE)
+
+dist-check:
+	tests/dist_check.sh "$(OLDEST_PYTHON)" out/dist
+
 .venv/ready: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'prepex needs Python 3.11 or newer'"
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
-# Cached machine code holds what a kernel calls in other files: forget all of it when any of them changes.
+# Machine code of the benchmarks' own loops holds kernels: forget all of it when any of them changes.
 .venv/kernels: .venv/ready $(wildcard src/prepex/_kernels/*.py src/prepex/_kernels/*/*.py)
 	find src benchmarks -name '*.nb[ic]' -delete
 	mkdir -p out

@@ -15,7 +15,7 @@ from typing import Any
 from selenium import webdriver
 
 from prepex.server.access import Keys
-from prepex.server.app import make_app
+from prepex.server.app import make_app, make_server
 
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 FLAGS = (
@@ -27,11 +27,9 @@ FLAGS = (
 @contextmanager
 def server(storage: str, keys: Keys | None = None) -> Iterator[str]:
     """The address of a server on a free port of this machine."""
-    import uvicorn
-
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        running = uvicorn.Server(uvicorn.Config(make_app(storage, keys), log_level="warning"))
+        running = make_server(make_app(storage, keys), host="127.0.0.1", port=0)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [free]}, daemon=True)
         thread.start()
         end = time.monotonic() + 60

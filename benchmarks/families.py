@@ -13,6 +13,7 @@ from benchmarks.timing import side_by_side
 from prepex import Bernoulli, Cone, Exponential, Gaussian, Poisson, Problem, Product, characteristic_time, simulate
 from prepex._kernels.laws.law import variance
 from prepex.instances import bernoulli, dose_finding
+from prepex.numerals import measured
 from prepex.runs import clopper_pearson
 from prepex.sampling import FraPPE, InformationDirected, Uniform
 
@@ -104,7 +105,7 @@ def stopping_times(n_runs):
         table.add_row(
             cell.rule,
             f"{cell.delta:g}",
-            f"{cell.mean:,.0f} ± {cell.standard_error:,.0f}",
+            measured(cell.mean, cell.standard_error, digits=1),
             f"{round(cell.error_rate * cell.n_runs)}/{cell.n_runs}",
             f"{cell.floor:,.0f}",
         )

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 def programs() -> Path:
@@ -24,25 +25,34 @@ def programs() -> Path:
 def server() -> Iterator[str]:
     """The URL of a fresh database. The server refuses to run as root, so root starts it as another user."""
     folder = Path(tempfile.mkdtemp(prefix="prepex-postgres-"))
-    user = {}
-    if os.geteuid() == 0:
-        known = subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode == 0
-        name, group = ("postgres", "postgres") if known else ("nobody", "nogroup")
-        user = {"user": name, "group": group, "extra_groups": []}
-        shutil.chown(folder, name, group)
-    data, log = folder / "data", folder / "server.log"
+    if user := _user():
+        shutil.chown(folder, user["user"], user["group"])
     options = f"-k {folder} -c listen_addresses='' -c max_connections=100 -c shared_buffers=32MB"
-
-    def run(program: str, *words: object) -> None:
-        command = [str(programs() / program), "-D", str(data), *map(str, words)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **user)
-
     try:
-        run("initdb", "-U", "prepex", "-A", "trust", "-E", "UTF8", "--no-sync")
-        run("pg_ctl", "-o", options, "-l", log, "-w", "start")
+        _run(folder, "initdb", "-U", "prepex", "-A", "trust", "-E", "UTF8", "--no-sync")
+        _run(folder, "pg_ctl", "-o", options, "-l", folder / "server.log", "-w", "start")
         try:
             yield f"postgresql://prepex@/postgres?host={folder}"
         finally:
-            run("pg_ctl", "-m", "immediate", "-w", "stop")
+            _run(folder, "pg_ctl", "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def restart(url: str) -> None:
+    """Stop a server that `server` started, whatever it does, and start it again."""
+    folder = Path(url.partition("host=")[2])
+    _run(folder, "pg_ctl", "-m", "fast", "-l", folder / "server.log", "-w", "restart")
+
+
+def _user() -> dict[str, Any]:
+    if os.geteuid() != 0:
+        return {}
+    known = subprocess.run(["id", "postgres"], capture_output=True, check=False).returncode == 0
+    name, group = ("postgres", "postgres") if known else ("nobody", "nogroup")
+    return {"user": name, "group": group, "extra_groups": []}
+
+
+def _run(folder: Path, program: str, *words: object) -> None:
+    command = [str(programs() / program), "-D", str(folder / "data"), *map(str, words)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=folder, **_user())

@@ -28,7 +28,7 @@ class Run:
         self.setting = Setting.make(problem.family, problem.cone, problem.labels, rule, threshold, seed)
         self.roots, draw = noise_of(self.setting, np.random.default_rng(seed))
         K = len(problem.means)
-        self.truth = np.ascontiguousarray(problem.means * self.setting.signs)
+        self.truth = np.array(problem.means)
         self.first = draw(K)
         for k in range(K):
             pay_first(self.setting, self.truth, self.roots, k, self.first[k])
@@ -36,7 +36,7 @@ class Run:
         codes = [HEURISTIC, KAUFMANN_KOOLEN] + ([CERTIFIED] if certified else [])
         self.stops = Stops(
             code=np.array(codes, dtype=np.int64),
-            level=np.full((len(codes), 2), np.inf),
+            level=np.full((len(codes), 2), 1e300),
             time=np.zeros((len(codes), 2), dtype=np.int64),
             answer=np.zeros((len(codes), 2, K), dtype=bool),
             moment=np.zeros(0, dtype=np.int64),

@@ -15,12 +15,13 @@ from benchmarks.browser import browser, resize, server, set_dark
 from prepex import Gaussian, Study
 
 MEANS = {"placebo": (-0.2, 0.5), "low": (0.2, 0.1), "middle": (1.0, 0.4), "high": (0.7, 1.0), "very high": (1.8, 1.2)}
-# Name, size, dark, the element that it begins with, scale.
+# Name, size of the window, dark, the elements before and after which it begins and ends, scale.
 SHOTS = (
-    ("dashboard.png", 1100, 1840, False, "who", 0.75),
-    ("dashboard-phone.png", 390, 844, True, "h-means", 1.0),
+    ("dashboard.png", 1200, 1000, False, "who", None, 0.75),
+    ("dashboard-phone.png", 390, 844, True, "h-means", "h-evidence", 1.0),
 )
 DRAWN = "return Boolean(document.querySelector('#log tbody tr') && document.querySelector('#evidence .main-svg'))"
+BOTTOM = "return document.documentElement.scrollHeight"
 TOP = "return Math.max(0, document.getElementById(arguments[0]).getBoundingClientRect().top + scrollY - 30)"
 
 
@@ -42,19 +43,15 @@ def main(folder: str = "docs/images") -> None:
     with tempfile.TemporaryDirectory() as place:
         make_study(f"{place}/trials.db")
         with server(f"{place}/trials.db") as address, browser() as driver:
-            for name, width, height, dark, start, scale in SHOTS:
+            for name, width, height, dark, start, end, scale in SHOTS:
                 resize(driver, width, height)
                 set_dark(driver, dark)
                 driver.get("about:blank")
                 driver.get(f"{address}/#/study/dose%20finding")
                 WebDriverWait(driver, 60).until(lambda found: found.execute_script(DRAWN))
-                clip = {
-                    "x": 0,
-                    "y": driver.execute_script(TOP, start),
-                    "width": width,
-                    "height": height,
-                    "scale": scale,
-                }
+                top = driver.execute_script(TOP, start)
+                bottom = driver.execute_script(TOP if end else BOTTOM, end)
+                clip = {"x": 0, "y": top, "width": width, "height": bottom - top, "scale": scale}
                 taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip, "captureBeyondViewport": True})
                 (Path(folder) / name).write_bytes(base64.b64decode(taken["data"]))
 

@@ -8,19 +8,25 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, deque
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.postgres import server
 from prepex import Gaussian, Study
+from prepex.study import audit
+from prepex.study.calm import calm
+from prepex.study.events import chained
+from prepex.study.line import Line, list_entries
+from prepex.study.state import _tell
 
 ARMS = tuple(f"arm {k}" for k in range(5))
 
 
 def create(url: str, name: str, **options):
-    given = {"family": Gaussian(variance=1.0), "delta": 1e-9, **options}
+    # Trials that take no time: hundreds may wait while one process has to wait for its turn.
+    given = {"family": Gaussian(variance=1.0), "delta": 1e-9, "max_waiting": 10**6, **options}
     return Study.create(url, name, arms=ARMS, objectives=("gain", "safety"), **given)
 
 
@@ -180,6 +186,45 @@ def million(folder: Path, n: int = 1_000_000) -> dict:
     return found | {f"ask_{name}": float(np.median(times)) for name, times in asks.items()}
 
 
+def past_of(folder: Path, n: int) -> Path:
+    """A file of outcomes."""
+    rng, path = np.random.default_rng(0), folder / f"past {n}.csv"
+    rows = zip(rng.integers(len(ARMS), size=n), rng.standard_normal((n, 2)))
+    path.write_text("arm,gain,safety\n" + "".join(f"{ARMS[k]},{x:.6g},{y:.6g}\n" for k, (x, y) in rows))
+    return path
+
+
+def long_log(folder: Path, n: int = 200_000) -> dict:
+    """Import and verification of a long log: seconds by the clock and of this process's own computing.
+
+    us_per_event   of a verification, with the share of its parts: the log alone (read, parsed, hashed, compared with
+                   its canonical text), its pulls and their order, and the kernels
+    """
+    warm_up()
+    found: dict = {"outcomes": n}
+
+    def timed(name: str, call) -> float:
+        clock, own = time.perf_counter(), time.process_time()
+        call()
+        own = time.process_time() - own
+        found[name] = {"seconds": round(time.perf_counter() - clock, 2), "own": round(own, 2)}
+        return own / n * 1e6
+
+    with create(str(folder / "long.db"), "long") as study:
+        timed("import", lambda: study.import_csv(past_of(folder, n)))
+        whole = min(timed("verify", study.verify) for _ in range(3))
+        with study._session.glancing() as log, calm():
+            alone = timed("log alone", lambda: deque(chained(audit._exact(log)), maxlen=0))
+            config = study._session.state.config
+            line = Line(tuple(study._session.state.line.objectives), len(ARMS))
+            entries: dict = {}
+            ordered = timed("with pulls", lambda: entries.update(list_entries(line, chained(audit._exact(log)))))
+        told = list(entries.values())
+        kernels = timed("kernels", lambda: _tell(config.experiment(), told, True))
+    shares = {"log": alone, "pulls": ordered - alone, "telling": kernels}
+    return found | {"us_per_event": round(whole, 1), "shares": {name: round(us, 1) for name, us in shares.items()}}
+
+
 def correction(folder: Path, n: int = 1_000_000) -> dict:
     """How long a correction of the first of many outcomes takes, and how long it keeps another process waiting."""
     warm_up()
@@ -204,16 +249,16 @@ def correction(folder: Path, n: int = 1_000_000) -> dict:
     time.sleep(2.0)
     with Study.open(url, "corrected") as study:
         study.status()
-        start = time.perf_counter()
+        start, own = time.perf_counter(), time.process_time()
         study.correct(token, [0.0, 0.0], reason="to see how long it takes")
-        seconds = time.perf_counter() - start
+        seconds, own = time.perf_counter() - start, time.process_time() - own
         time.sleep(2.0)
         end.touch()
         slowest, pulls = drain(reader)[0].split()
         os.waitpid(process, 0)
         fine = study.verify().ok
     waiting = {"slowest_pull_of_another": float(slowest), "pulls_meanwhile": int(pulls)}
-    return {"outcomes": n, "correct_seconds": seconds, **waiting, "verified": fine}
+    return {"outcomes": n, "correct_seconds": seconds, "correct_own": own, **waiting, "verified": fine}
 
 
 def main() -> None:
@@ -223,5 +268,6 @@ def main() -> None:
         with server() as url:
             print("32 processes x 100 pulls, PostgreSQL:", crowd(url, 32, 100), flush=True)
             print("200 kills of a writing process, PostgreSQL:", kills(url, 200), flush=True)
+        print("import and verification:", long_log(Path(folder)), flush=True)
         print("a large study:", million(Path(folder)), flush=True)
         print("a correction in a large study:", correction(Path(folder)), flush=True)

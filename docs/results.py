@@ -38,7 +38,8 @@ def main(folder: str) -> None:
     head = (
         "# Results\n\n"
         "The figures and the table of the FraPPE paper (Das, Shukla and Basu, 2025), computed with prepex "
-        f"{plan.manifest()['prepex']}. Stopping times and answers are the same on every machine; clocks are not.\n\n"
+        f"{plan.manifest()['prepex']}. Stopping times and answers are the same on every machine; clocks are not, "
+        "and single runs of FraPPE change with the version: they follow the last digits of its sums.\n\n"
         "```console\n"
         f"$ prepex reproduce all --size {plan.size} --seed {plan.seed} --out DIR   # {total:,.0f} core seconds\n"
         "$ python docs/results.py DIR    # writes this page\n"

@@ -33,8 +33,8 @@ class Piece:
     gradient: np.ndarray
 
 
-def closest_point(facets, covariances, means, counts, hub, constraints):
-    """min sum_k N_k d(M_k, M'_k) s.t. w_f . (M'_hub - M'_a) >= 0 for (a, f) in constraints.
+def closest_point(facets, covariances, means, counts, hub, constraints, slack=None):
+    """min sum_k N_k d(M_k, M'_k) s.t. w_f . (M'_hub - M'_a) >= slack_f (0) for (a, f) in constraints.
 
     As least distance programming (Lawson & Hanson, ch. 23): whiten the moved arms, then min |x|^2 s.t. G x >= h
     is one non-negative least squares problem.
@@ -50,7 +50,7 @@ def closest_point(facets, covariances, means, counts, hub, constraints):
         row[arms.index(a)] -= roots[a].T @ facets[f]
         scale = np.linalg.norm(row)
         rows.append(row.ravel() / scale)
-        right.append(facets[f] @ (means[a] - means[hub]) / scale)
+        right.append((facets[f] @ (means[a] - means[hub]) + (0.0 if slack is None else slack[f])) / scale)
     G, h = np.array(rows), np.array(right)
     x = np.zeros(G.shape[1])
     size = np.max(h)
@@ -68,19 +68,29 @@ def closest_point(facets, covariances, means, counts, hub, constraints):
     return 0.5 * x @ x, moved, gradient
 
 
-def pieces(facets, covariances, means, counts):
-    """Every convex piece of Alt(M), by enumeration over all facet choices."""
+def right_within(facets, means, answer, slack):
+    """Is no arm of the answer beaten by the slack or more, and every other arm matched by one of it up to the slack?"""
+    scores = means @ facets.T
+    others = [k for k in range(len(means)) if k not in answer]
+    beaten = any(np.all(scores[j] - scores[i] >= slack) for i in answer for j in range(len(means)) if j != i)
+    return not beaten and all(any(np.all(scores[a] - scores[i] >= -slack) for a in answer) for i in others)
+
+
+def pieces(facets, covariances, means, counts, slack=None):
+    """Every convex piece of Alt(M), by enumeration over all facet choices; with slack, of what is wrong within it."""
     pareto = pareto_set(facets, means)
     n_facets = len(facets)
     found = []
-    for i, j in product(pareto, pareto):
+    for i, j in product(pareto, pareto if slack is None else range(len(means))):
         if i != j:
             constraints = [(i, f) for f in range(n_facets)]
-            found.append(Piece("remove", i, j, *closest_point(facets, covariances, means, counts, j, constraints)))
+            point = closest_point(facets, covariances, means, counts, j, constraints, slack)
+            found.append(Piece("remove", i, j, *point))
     for j in set(range(len(means))) - set(pareto):
         for choice in product(range(n_facets), repeat=len(pareto)):
             constraints = list(zip(pareto, choice, strict=True))
-            found.append(Piece("add", j, j, *closest_point(facets, covariances, means, counts, j, constraints)))
+            point = closest_point(facets, covariances, means, counts, j, constraints, slack)
+            found.append(Piece("add", j, j, *point))
     return found
 
 
@@ -90,12 +100,12 @@ def evidence(facets, covariances, means, counts):
     return min(found, key=lambda piece: piece.value) if found else None
 
 
-def characteristic_time(facets, covariances, means):
+def characteristic_time(facets, covariances, means, slack=None):
     """T* on a small instance: max_w F(w) as a smooth program over all pieces, by SLSQP from several starts."""
     n_arms = len(means)
 
     def cuts(weights):
-        found = pieces(facets, covariances, means, np.maximum(weights, 1e-9))
+        found = pieces(facets, covariances, means, np.maximum(weights, 1e-9), slack)
         return np.array([p.value for p in found]), np.array([p.gradient for p in found])
 
     scale = max(cuts(np.full(n_arms, 1.0 / n_arms))[0].min(), 1e-12)

@@ -58,20 +58,21 @@ def curvature(law, mu, x, scale):
     return (2 * mu - x) / x**3
 
 
-def polish(x, rows, gradient, hessian):
+def polish(x, rows, right, gradient, hessian):
     """Newton on the optimality conditions with the constraints that SLSQP found tight: its last digits are missing."""
-    tight = rows[rows @ x < 1e-5 * (1 + np.abs(x).max())]
+    close = rows @ x - right < 1e-5 * (1 + np.abs(x).max())
+    tight, level = rows[close], right[close]
     point = x.copy()
     for _ in range(20):
         system = np.block([[np.diag(hessian(point)), -tight.T], [tight, np.zeros((len(tight), len(tight)))]])
-        step = np.linalg.lstsq(system, -np.concatenate([gradient(point), tight @ point]), rcond=None)[0]
+        step = np.linalg.lstsq(system, -np.concatenate([gradient(point), tight @ point - level]), rcond=None)[0]
         point = point + step[: x.size]
     good = np.all(np.isfinite(point)) and np.abs(point - x).max() < 1e-3 * (1 + np.abs(x).max())
-    return point if good and np.min(rows @ point) > -1e-9 and np.min(step[x.size :], initial=0.0) > -1e-6 else x
+    return point if good and np.min(rows @ point - right) > -1e-9 and np.min(step[x.size :], initial=0.0) > -1e-6 else x
 
 
-def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=False):
-    """(value, moved means, gradient) of a star: SLSQP on the means of its arms.
+def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=False, slack=None):
+    """(value, moved means, gradient) of a star, w_f . (M'_hub - M'_a) >= slack_f: SLSQP on the means of its arms.
 
     `scales` (K, L); `loose`: from several starts, for laws that are not convex.
     """
@@ -85,7 +86,8 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
         rows[c, arms.index(hub)] += facets[f]
         rows[c, arms.index(a)] -= facets[f]
     rows = rows.reshape(len(constraints), -1)
-    if np.all(rows @ start >= 0):
+    right = np.zeros(len(rows)) if slack is None else np.array([slack[f] for _, f in constraints])
+    if np.all(rows @ start >= right):
         return 0.0, means.copy(), np.zeros(len(means))
     weights, scale = np.repeat(counts[arms], n_objectives), scales[arms].ravel()
     names = laws * len(arms)
@@ -106,17 +108,18 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
             first,
             jac=lambda x: gradient(x) / 10,
             bounds=list(zip(low, high)),
-            constraints=[{"type": "ineq", "fun": lambda x: rows @ x, "jac": lambda x: rows}],
+            constraints=[{"type": "ineq", "fun": lambda x: rows @ x - right, "jac": lambda x: rows}],
             method="SLSQP",
             options={"maxiter": 1000, "ftol": 1e-15},
         )
-        if np.min(rows @ answer.x) > -1e-7 and (best is None or answer.fun < best.fun):
+        if np.min(rows @ answer.x - right) > -1e-7 and (best is None or answer.fun < best.fun):
             best = answer
     x = best.x
     if not loose:
         x = polish(
             x,
             rows,
+            right,
             gradient,
             lambda x: np.array([w * curvature(*z) for w, z in zip(weights, zip(names, start, x, scale))]),
         )
@@ -128,20 +131,20 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
     return float(counts @ per_arm), moved, per_arm
 
 
-def pieces(facets, laws, scales, means, counts, loose=False):
+def pieces(facets, laws, scales, means, counts, loose=False, slack=None):
     """Every convex piece of Alt(M), by enumeration over all facet choices: (kind, arm, hub, value, means, gradient)."""
     pareto = reference.pareto_set(facets, means)
     n_facets = len(facets)
     found = []
-    for i, j in product(pareto, pareto):
+    for i, j in product(pareto, pareto if slack is None else range(len(means))):
         if i != j:
             constraints = [(i, f) for f in range(n_facets)]
-            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose)
+            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose, slack)
             found.append(reference.Piece("remove", i, j, *point))
     for j in set(range(len(means))) - set(pareto):
         for choice in product(range(n_facets), repeat=len(pareto)):
             constraints = list(zip(pareto, choice, strict=True))
-            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose)
+            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose, slack)
             found.append(reference.Piece("add", j, j, *point))
     return found
 

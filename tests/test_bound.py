@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from prepex import Cone, Gaussian, Problem, characteristic_time, evidence, one
+from prepex import Cone, Gaussian, Problem, characteristic_time, evidence, one, solvers
+from prepex import bound as bound_module
+from prepex._kernels.room import make_pieces
 from prepex.bound import binary_kl
 from prepex.instances import correlated, covboost, snw
 
@@ -92,6 +94,47 @@ def test_small_gaps_do_not_stall():
     assert bound.gap <= 1e-6 and bound.time == pytest.approx(46110.41, rel=1e-5)
     for problem in (correlated(0.5), correlated(-0.5), covboost()):
         assert characteristic_time(problem, 1e-7).gap <= 1e-7
+
+
+def test_exponentially_many_alternatives_take_little_memory(monkeypatch):
+    """All pieces within the slack of a step would fill 71 GiB."""
+    sizes = []
+
+    def watched(*shape):
+        pieces = make_pieces(*shape)
+        sizes.append(pieces.whole.nbytes + pieces.real.nbytes)
+        return pieces
+
+    monkeypatch.setattr(solvers, "make_pieces", watched)
+    bundles = []
+
+    class Watched(bound_module.Bundle):
+        def improve_upper(self):
+            super().improve_upper()
+            bundles.append(self.cuts.nbytes)
+
+    monkeypatch.setattr(bound_module, "Bundle", Watched)
+    problem = Problem(np.random.default_rng(0).random((200, 4)), family=Gaussian(variance=1.0), cone=Cone.orthant(4))
+    bound = characteristic_time(problem, 1e-3)
+    assert 0 < bound.gap <= 1e-3
+    # To 1e-6 it is 41,751,287.
+    assert bound.lower <= 41_751_290 and bound.upper >= 41_751_280
+    found = evidence(problem.means, bound.allocation, family=problem.family, cone=problem.cone)
+    assert found.value == pytest.approx(1 / bound.upper, rel=1e-9)
+    assert max(sizes) < 1e6 and max(bundles) < 4e6
+
+
+def test_more_alternatives_than_anyone_reads_are_refused_or_cut():
+    problem = Problem(np.random.default_rng(0).random((200, 4)), family=Gaussian(variance=1.0), cone=Cone.orthant(4))
+    found = evidence(problem.means, np.ones(200), family=problem.family, cone=problem.cone)
+    with pytest.raises(ValueError, match=r"slack must leave at most 1,000 alternatives, got 0.1.*at_most=n"):
+        found.pieces(0.1)
+    few, more = found.pieces(0.1, at_most=20), found.pieces(0.1, at_most=150)
+    assert len(few) == 20 and len(more) == 150
+    assert [piece.value for piece in few] == pytest.approx([piece.value for piece in more[:20]], rel=1e-9)
+    assert few[0].value == pytest.approx(found.value)
+    with pytest.raises(ValueError, match="at_most must be an integer of at least 1"):
+        found.pieces(0.1, at_most=0)
 
 
 def test_binary_kl():

@@ -1,6 +1,7 @@
 """The dashboard in a real Chromium, from the form for a new study to a certificate that the checker takes."""
 
 import json
+import time
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -11,6 +12,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from benchmarks.browser import browser, resize, server, set_dark
 from prepex import Gaussian, Study
+from prepex.numerals import apart, measured, number, within
 from prepex.server.access import Keys
 from prepex.study.check import check
 
@@ -292,6 +294,40 @@ def test_roles(driver, storage, tmp_path):
         driver.get("about:blank")
 
 
+def test_news_come_without_asking(page, storage):
+    study = add_study(storage, n=6)
+    page.study("doses")
+    page.until(
+        lambda: page.run("return performance.getEntriesByType('resource').some((e) => e.name.includes('/view'))")
+    )
+    time.sleep(1.0)
+    page.run("window.asked = []; const real = fetch; window.fetch = (...g) => { asked.push(g[0]); return real(...g); }")
+    time.sleep(6.0)
+    assert page.run("return window.asked") == [], "nothing has changed, and nobody asks"
+    ticket = study.ask()
+    page.until(lambda: ticket.token in page.text("#pulls"))
+    page.open("")
+    page.until(lambda: page.text("#studies tbody tr td:nth-child(4)") == "6")
+    study.tell(ticket.token, [0.0, 0.0])
+    page.until(lambda: page.text("#studies tbody tr td:nth-child(4)") == "7")
+    page.check_quiet()
+
+
+def test_busy_is_not_offline(page, storage):
+    add_study(storage, n=6)
+    page.study("doses")
+    page.run(
+        """window.real = fetch; window.fetch = async () => new Response('{"detail": "too many requests"}',
+        {status: 429, headers: {"Retry-After": "1"}}); dispatchEvent(new Event("online"))"""
+    )
+    page.until(lambda: page.shown("#connection"))
+    assert page.text("#connection").startswith("Busy: too many requests.")
+    assert "trying again in 1 s" in page.text("#connection")
+    page.run("window.fetch = window.real")
+    page.until(lambda: not page.shown("#connection"))
+    assert "Online again" not in page.text("#notice")
+
+
 def test_offline_is_said_and_recovers(page, storage):
     study = add_study(storage, n=12)
     page.study("doses")
@@ -315,3 +351,22 @@ def test_three_objectives_in_pairs(page, storage):
     page.until(lambda: page.run(plots) == 1)
     title = page.run("return document.querySelector('#means > .plot').layout.yaxis.title.text")
     assert title.startswith("time")
+
+
+def test_numbers_read_as_in_the_reports(page):
+    """The dashboard writes numbers as numerals.py does, at every scale."""
+    rng = np.random.default_rng(0)
+    cases = []
+    for scale in 10.0 ** np.arange(-20, 21, 2):
+        for value, share in zip(scale * rng.normal(size=3), 10.0 ** rng.uniform(-13, 1, 3), strict=True):
+            cases.append((float(value), float(value * (1 + share)), float(abs(value) * share)))
+    cases += [(0.0, 1.0, 0.5), (1234.0, 1235.0, 3.0), (-0.25, 1e-9, 1e-12), (99999.6, 1e5, 1.0)]
+    page.open()
+    script = """const [cases, done] = arguments;
+        import("/static/words.js").then((words) => done(cases.map(([a, b, e]) => [
+            words.number(a), words.number(b, 3), words.apart(a, b).join(" "),
+            words.measured(a, e), words.within(a, a - e, a + e)])))"""
+    found = page.driver.execute_async_script(script, cases)
+    for (a, b, e), texts in zip(cases, found, strict=True):
+        expected = [number(a), number(b, 3), " ".join(apart(a, b)), measured(a, e), within(a, a - e, a + e)]
+        assert texts == expected, (a, b, e)

@@ -133,7 +133,7 @@ def test_ties_and_single_arms_are_told(tmp_path):
         (("bound", "covboost", "--cone", "facets:a,b"), "numbers separated by commas, got 'a,b'"),
         (("bound", "covboost", "--cone", "angle:"), "a number of degrees, as in angle:120, got ''"),
         (("pareto", "snw", "--cone", "tradeoffs:area"), "must read A=0.5..2 B, got 'area'"),
-        (("pareto", "snw", "--cone", "tradeoffs:area=1..2 weight"), "of must be one of 'area', 'throughput'"),
+        (("pareto", "snw", "--cone", "tradeoffs:area=1..2 weight"), "trade-off must be one of 'area', 'throughput'"),
         (("bound", "covboost", "--variance", "1"), "are for a CSV file of your own"),
         (("bound", "nothing.csv", "--variance", "1"), "file must exist, got 'nothing.csv'"),
         (("bound", "nothing.csv"), "file must exist, got 'nothing.csv'"),

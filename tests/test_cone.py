@@ -133,7 +133,10 @@ def test_one_objective():
         (lambda: one("A").is_worth(between=(2, 1), of="B"), "must be given as low, high, got 2 and 1"),
         (lambda: one("A").is_worth(between=(1, 1), of="B"), "are one objective, so add them up"),
         (lambda: one("A").is_worth(between=(-1, 1), of="B"), "the lower rate must be in"),
-        (lambda: Cone.tradeoffs(("A", "B"), one("A").is_worth(at_most=2, of="C")), "of must be one of 'A', 'B'"),
+        (
+            lambda: Cone.tradeoffs(("A", "B"), one("A").is_worth(at_most=2, of="C")),
+            "objective of a trade-off must be one of 'A', 'B'",
+        ),
         (lambda: Cone.tradeoffs(("A", "B"), one("A").is_worth(at_most=2, of="A")), "two objectives, got 'A' twice"),
         (
             lambda: Cone.tradeoffs(

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from prepex import Cone, Gaussian, evidence
-from prepex._kernels.branch import search
+from prepex._kernels.instance import make_known
 from prepex._kernels.ledger import open_ledger
+from prepex._kernels.search import search
 
 import reference
 from cases import sweep
@@ -233,7 +234,7 @@ def test_sixty_four_pareto_arms_on_a_sphere(weight):
     means, counts = np.vstack([sphere, np.zeros(6)]), np.append(np.full(64, weight), 1.0)
     found = evidence(means, counts, family=Gaussian(variance=1.0), cone=Cone.orthant(6))
     assert found.pareto_set == tuple(range(64))
-    ledger = open_ledger(np.eye(6)[None], means, counts)
+    ledger = open_ledger(make_known(np.eye(6)[None], means, counts))
     exact, _ = search(ledger.inst, 64, np.inf, ledger.search, ledger.none, 0)
     restarts = cheapest_add_by_restarts(sphere, counts, rng)
     assert exact <= restarts * (1 + 1e-9)

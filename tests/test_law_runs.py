@@ -15,7 +15,7 @@ from prepex import (
     characteristic_time,
     simulate,
 )
-from prepex._kernels.laws.reward import pay_law, reward_of
+from prepex._kernels.laws.reward import reward_of
 from prepex.family import draw_noise
 from prepex.instances import bernoulli
 from prepex.sampling import APE, PSIPS, AcceleratedPreTS, Auer, FraPPE, InformationDirected, TnS, Uniform
@@ -52,54 +52,6 @@ RULES = {
     "tns": TnS(),
     "uniform": Uniform(),
 }
-
-
-def reward_stream(problem, seed):
-    """Rewards from the noise that a simulation draws."""
-    laws = problem.family.laws(*problem.means.shape)
-    rng = np.random.default_rng(seed)
-    deviations = np.broadcast_to(laws.deviations, problem.means.shape)
-
-    def pay(arm):
-        row = draw_noise(laws, rng, 1)[0]
-        pay_law(laws.codes, problem.means[arm], np.ascontiguousarray(deviations[arm]), row)
-        return row
-
-    return pay
-
-
-@pytest.mark.parametrize("threshold", ["heuristic", "certified"])
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_a_compiled_run_is_the_live_run(name, threshold):
-    problem = PROBLEMS[name]
-    # A rule that does not follow the margin looks at it now and then only in the compiled run.
-    rules = [RULES["information"]] + ([RULES["frappe"]] if threshold == "heuristic" else [])
-    for rule in rules:
-        runs = simulate(problem, sampling=rule, threshold=threshold, deltas=0.2, n_runs=1, seed=4)
-        (row,) = runs.rows()
-        pay = reward_stream(problem, np.random.SeedSequence((4, 0, 0)))
-        labels = problem.labels
-        experiment = Experiment(
-            labels.arms,
-            labels.objectives,
-            family=problem.family,
-            cone=problem.cone,
-            minimise=labels.minimise,
-            sampling=rule,
-            threshold=threshold,
-            delta=0.2,
-        )
-        key = int(np.random.SeedSequence((4, 0, 1)).generate_state(1, np.uint64)[0])
-        object.__setattr__(experiment.setting, "key", key)
-        for arm in range(problem.n_arms):
-            experiment.tell(arm, pay(arm))
-        while not experiment.done and experiment.n_pulls < 20_000:
-            arm = experiment.ask()
-            assert arm == experiment.ask()
-            experiment.tell(arm, pay(labels.arms.index(arm)))
-        assert row["stopping_time"] == experiment.recommendation.n_pulls
-        assert experiment.recommendation.status == ("certified" if threshold == "certified" else "heuristic")
-        assert tuple(labels.arms[k] for k in row["recommended"]) == experiment.recommendation.arms
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

@@ -8,7 +8,7 @@ from law_cases import law_sweep, random_law_case
 from prepex import Bernoulli, Cone, Exponential, Gaussian, Poisson, Product, evidence
 from prepex._kernels.laws import law as kernels
 from prepex._kernels.laws.instance import BLIND, make_instance
-from prepex._kernels.laws.ledger import move_law, open_law_ledger, open_means, refresh_law, share_means
+from prepex._kernels.ledger import move, open_ledger, refresh, share_means
 
 CODES = {"gaussian": 0, "bernoulli": 1, "poisson": 2, "exponential": 3, "student": 4}
 
@@ -145,17 +145,17 @@ def test_random_walk_equals_a_fresh_start(cone, laws):
     first = np.array([[outcome(rng, *z) for z in zip(laws, case.means[k], case.scales[k])] for k in range(7)])
     rewards = [[row] for row in first]
     start = np.where(codes == 4, 0.0, np.where(shared, BLIND, case.scales))
-    near = open_law_ledger(make_instance(codes, start, case.facets, first, np.ones(7), shared))
+    near = open_ledger(make_instance(codes, start, case.facets, first, np.ones(7), shared))
     far = share_means(near)
-    refresh_law(near, 0.0)
-    refresh_law(far, 0.0)
+    refresh(near, 0.0)
+    refresh(far, 0.0)
     for step in range(150):
         a = int(rng.integers(7))
         rewards[a].append([outcome(rng, *z) for z in zip(laws, case.means[a], case.scales[a])])
         mean = np.mean(rewards[a], axis=0)
         shift = mean - near.inst.M[a]
-        move_law(near, a, mean, shift, float(len(rewards[a])))
-        move_law(far, a, mean, shift, far.inst.N[a] + (0.3 if step % 3 else 0.0))
+        move(near, a, mean, shift, float(len(rewards[a])))
+        move(far, a, mean, shift, far.inst.N[a] + (0.3 if step % 3 else 0.0))
         if step % 4:
             continue
         means = np.array([np.mean(rows, axis=0) for rows in rewards])
@@ -164,9 +164,9 @@ def test_random_walk_equals_a_fresh_start(cone, laws):
         pooled = sum(np.var(rows, axis=0) * len(rows) for rows in rewards) / max(free, 1)
         scale = np.where(codes == 4, squares, np.where(shared, pooled if free > 1 else BLIND, case.scales))
         for ledger in (near, far):
-            value = refresh_law(ledger, 0.0)
-            fresh = open_means(codes, scale, case.facets, means, ledger.inst.N, 256)
-            assert value == pytest.approx(refresh_law(fresh, 0.0), rel=1e-8, abs=1e-12)
+            value = refresh(ledger, 0.0)
+            fresh = open_ledger(make_instance(codes, scale, case.facets, means, ledger.inst.N))
+            assert value == pytest.approx(refresh(fresh, 0.0), rel=1e-8, abs=1e-12)
             assert np.array_equal(ledger.inst.mask, fresh.inst.mask)
             if value > 0:
                 assert ledger.inst.N @ ledger.gradient == pytest.approx(value, rel=1e-6, abs=1e-7)
@@ -190,17 +190,17 @@ def test_means_of_zero_do_not_hide_a_change_of_the_front(seed):
     rng = np.random.default_rng(seed)
     facets, truth = np.eye(3) + 0.3, rng.uniform(0.1, 1.2, (4, 3))
     total = rng.poisson(truth).astype(float)
-    near = open_law_ledger(make_instance(np.array([2, 2, 2]), np.ones((4, 3)), facets, total, np.ones(4)))
+    near = open_ledger(make_instance(np.array([2, 2, 2]), np.ones((4, 3)), facets, total, np.ones(4)))
     counts = np.ones(4)
-    refresh_law(near, 0.0)
+    refresh(near, 0.0)
     for _ in range(40):
         a = int(rng.integers(4))
         counts[a] += 1
         total[a] += rng.poisson(truth[a])
         mean = total[a] / counts[a]
-        move_law(near, a, mean, mean - near.inst.M[a], counts[a])
-        refresh_law(near, 0.0)
-        fresh = open_means(near.inst.law, near.inst.scale, facets, near.inst.M.copy(), counts, 256)
+        move(near, a, mean, mean - near.inst.M[a], counts[a])
+        refresh(near, 0.0)
+        fresh = open_ledger(make_instance(near.inst.law, near.inst.scale, facets, near.inst.M.copy(), counts))
         assert near.inst.mask.tolist() == fresh.inst.mask.tolist()
 
 

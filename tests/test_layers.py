@@ -8,10 +8,11 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "prepex"
 # From the ground up: a module may import only from lines above its own.
 LAYERS = (
-    ("_kernels",),
+    ("_kernels", "_given", "errors", "extras", "naming", "numerals"),
     ("_checks",),
-    ("cone", "family", "labels", "region"),
-    ("problem",),
+    ("_named",),
+    ("cone", "family", "labels", "region", "tables"),
+    ("problem", "tolerance"),
     ("solvers",),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),

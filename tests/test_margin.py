@@ -5,27 +5,32 @@ import pytest
 from scipy.special import erfcx
 
 from prepex._kernels import margin as kernels
-from prepex._kernels.ledger import open_ledger
+from prepex._kernels import mixture
+from prepex._kernels.instance import make_known
 from prepex._kernels.pilot import set_prices
 
 import reference_margin as reference
 from cases import CONES, NOISES, random_case
 
-RHO = kernels.default_grid()
+RHO = mixture.default_grid()
 
 
 def make_instance(scores, counts, variances):
     """An Instance whose facet scores have the given variances (K, m), one covariance an arm."""
     gram = np.stack([np.diag(row) for row in np.atleast_2d(variances)])
-    return open_ledger(gram, np.array(scores, dtype=float), np.array(counts, dtype=float)).inst
+    return make_known(gram, np.array(scores, dtype=float), np.array(counts, dtype=float))
+
+
+def fresh_of(inst, rho=RHO):
+    """All outcomes count."""
+    return mixture.KnownFresh(inst, mixture.make_grid(inst.N, rho), inst.N)
 
 
 def run_margin(inst, price=None, rho=RHO, guide=None):
     K, m = inst.S.shape
     binding = np.full(4, 7)
     price = kernels.equal_prices(K, m) if price is None else price
-    grid = kernels.make_grid(inst.N, rho)
-    value = kernels.margin(inst, guide or inst, grid, price, kernels.make_scratch(K), binding)
+    value = kernels.margin(fresh_of(inst, rho), guide or inst, price, kernels.make_scratch(K), binding)
     return value, tuple(int(k) for k in binding[:3])
 
 
@@ -41,13 +46,13 @@ def random_pairs(rng, n):
 
 def on_pair(gap, counts, variances, low=-np.inf, high=np.inf, rho=RHO):
     inst = make_instance([[gap], [0.0]], counts, variances[:, None])
-    grid = kernels.make_grid(inst.N, rho)
-    return kernels.survey(inst, grid, 0, 1, 0)[0], kernels.e_value(inst, grid, 0, 1, 0, low, high)
+    fresh = fresh_of(inst, rho)
+    return mixture.survey(fresh, 0, 1, 0)[0], kernels.e_value(fresh, 0, 1, 0, low, high)
 
 
 def test_half_normal_against_scipy():
     for z in np.concatenate([np.linspace(-60, 12, 2001), [-8, np.nextafter(-8, 0), 0, 7, 7.001, -1e4, 1e4]]):
-        p, square, first, second = kernels.half_normal(float(z))
+        p, square, first, second = mixture.half_normal(float(z))
         assert np.log(p) + square == pytest.approx(float(reference.log_half_normal(z)), abs=2e-12, rel=1e-14)
         assert first > 0 and 0 < second <= 1
         if -60 <= z < 30:
@@ -113,7 +118,7 @@ def test_margin_against_enumeration(cone, noise):
         case = random_case(rng, cone=cone, noise=noise, n_pareto=n_pareto, n_objectives=3, n_dominated=2)
         half = case.facets @ np.linalg.cholesky(case.covariance.reshape(-1, 3, 3))
         counts = np.ceil(case.counts ** rng.uniform(0.5, 3))
-        inst = open_ledger(half @ np.swapaxes(half, 1, 2), case.means @ case.facets.T, counts).inst
+        inst = make_known(half @ np.swapaxes(half, 1, 2), case.means @ case.facets.T, counts)
         price = kernels.equal_prices(*inst.S.shape) if n_pareto < 2 else rng.uniform(0, 5, (3, len(inst.N)))
         value, binding = run_margin(inst, price)
         exact, test = reference.margin(inst.S, inst.N, inst.V * inst.N[:, None], RHO, price)
@@ -124,12 +129,9 @@ def test_margin_against_enumeration(cone, noise):
 def plain_margin(inst, price):
     """The definition, by the kernel's own e-values: fast enough for many arms."""
     K, m = inst.S.shape
-    grid = kernels.make_grid(inst.N, RHO)
+    fresh = fresh_of(inst)
     e = np.array(
-        [
-            [[kernels.e_value(inst, grid, i, j, f, -np.inf, np.inf) for f in range(m)] for j in range(K)]
-            for i in range(K)
-        ]
+        [[[kernels.e_value(fresh, i, j, f, -np.inf, np.inf) for f in range(m)] for j in range(K)] for i in range(K)]
     )
     front = np.flatnonzero(inst.mask)
     tests = [
@@ -152,7 +154,7 @@ def test_margin_of_many_arms_near_balance():
         inst = make_instance(scores, counts, rng.uniform(0.3, 3, (K, m)))
         price = kernels.equal_prices(K, m) + (trial % 3) * rng.uniform(-1, 1, (3, K))
         binding = np.full(4, 7)
-        value = kernels.margin(inst, inst, kernels.make_grid(counts, RHO), price, kernels.make_scratch(K), binding)
+        value = kernels.margin(fresh_of(inst), inst, price, kernels.make_scratch(K), binding)
         better, worse, facet, kind = binding
         exact, e = plain_margin(inst, price)
         assert value == pytest.approx(exact, abs=1e-9)
@@ -165,9 +167,9 @@ def test_margin_of_many_arms_near_balance():
 
 def test_write_grid_is_make_grid():
     counts = np.array([1.0, 5.0, 1e6])
-    grid = kernels.make_grid(counts, RHO)
-    kernels.write_grid(grid, 1, 17.0)
-    fresh = kernels.make_grid(np.array([1.0, 17.0, 1e6]), RHO)
+    grid = mixture.make_grid(counts, RHO)
+    mixture.write_grid(grid, 1, 17.0)
+    fresh = mixture.make_grid(np.array([1.0, 17.0, 1e6]), RHO)
     np.testing.assert_allclose(grid.shrink, fresh.shrink, rtol=1e-14)
     np.testing.assert_allclose(grid.soft, fresh.soft, rtol=1e-14)
 

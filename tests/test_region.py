@@ -69,7 +69,7 @@ def test_intervals_of_other_families_hold_at_all_times(law):
         for t in range(100):
             experiment.tell(t % 2, [draw(rng, mean)])
             if t > 9:
-                ends = intervals(experiment.course.fresh, delta)
+                ends = intervals(experiment.course, delta)
                 missed = missed or bool(np.any((ends[..., 0] > mean) | (ends[..., 1] < mean)))
         wrong += missed
         widths.append(np.ptp(ends[0, 0]))
@@ -84,7 +84,7 @@ def test_the_ends_of_an_interval_cost_what_is_allowed():
         experiment.tell(t % 2, [float(rng.random() < 0.4), float(rng.poisson(3.0))])
     fresh = experiment.course.fresh
     for k, q in np.ndindex(2, 2):
-        low, high = intervals(fresh, 0.1)[k, q]
+        low, high = intervals(experiment.course, 0.1)[k, q]
         n, mean = fresh.inst.N[k], fresh.inst.M[k, q]
         for end in (low, high):
             d = (Bernoulli(), Poisson())[q].divergence([mean], [end])

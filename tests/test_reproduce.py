@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -282,8 +281,6 @@ def test_a_dask_cluster_gives_the_same_bit_for_bit(cluster, whole, tmp_path):
 @pytest.mark.filterwarnings("default")
 def test_a_dead_scheduler_is_told_soon(tmp_path):
     pytest.importorskip("distributed")
-    began = time.perf_counter()
     words = ("fronts", "--size", "small", "--out", tmp_path, "--backend", "dask", "--scheduler", "tcp://127.0.0.1:9")
     result = command(*words, code=2)
-    assert time.perf_counter() - began < 10
     assert "tcp://127.0.0.1:9" in result.stderr and "tried for 5 seconds" in result.stderr

@@ -6,7 +6,8 @@ from scipy.optimize import brentq, linprog, minimize_scalar
 
 from prepex import Experiment, Problem, characteristic_time, evidence
 from prepex._kernels import course as kernels
-from prepex._kernels.margin import KIND, OUT_OF_FRONT
+from prepex._kernels.margin import KIND
+from prepex._kernels.mixture import OUT_OF_FRONT
 from prepex.instances import covboost
 from prepex.sampling import AcceleratedPreTS, FraPPE, InformationDirected, TnS
 from prepex.stopping.threshold import mixture_cost

@@ -144,7 +144,7 @@ def test_the_view_of_a_study(storage, tmp_path):
         assert web.get(place, headers={"If-None-Match": tag}).status_code == 304
         study.tell(first.token, [0.0])
         view = web.get(place, headers={"If-None-Match": tag}).json()
-        assert [arm["mean"] for arm in view["arms"]] == [[0.0], [1.0]] and view["history"]["complete"]
+        assert [arm["mean"] for arm in view["arms"]] == [[0.0], [1.0]]
         assert [point[0] for point in view["history"]["points"]] == [1, 2]
     study.ask()
     with client(app, Authorization=f"Bearer {tokens['observer']}") as web:
@@ -155,7 +155,7 @@ def test_the_view_of_a_study(storage, tmp_path):
 
 
 @pytest.mark.parametrize("threshold", ["heuristic", "kaufmann_koolen", "certified", "own"])
-@pytest.mark.parametrize("arms", [1, 3])
+@pytest.mark.parametrize("arms", [2, 3])
 def test_every_study_has_a_view_at_every_time(tmp_path, threshold, arms):
     storage, rule = str(tmp_path / "x.db"), PSIPS() if threshold == "own" else None
     settings = {"arms": arms, "objectives": 2, "family": Gaussian(variance=1.0), "max_pulls": 20}
@@ -163,7 +163,7 @@ def test_every_study_has_a_view_at_every_time(tmp_path, threshold, arms):
     with client(make_app(storage)) as web:
         for n in range(21):
             view = web.get("/api/studies/x/view").json()
-            assert (view["n_pulls"], view["history"]["complete"]) == (n, True)
+            assert view["n_pulls"] == view["history"]["n_pulls"] == n
             if (ticket := study.ask()) is None:
                 break
             study.tell(ticket.token, [float(n % 3), float(n % 2)])

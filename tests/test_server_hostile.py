@@ -65,18 +65,20 @@ def test_a_study_is_created_as_the_library_does(web, storage):
         ({"name": "dose"}, 409, "which exists already"),
         ({"delta": 2.0}, 400, "delta must be in (0, 1), got 2.0"),
         ({"variance": -1.0}, 400, "variance must be"),
-        ({"variance": None}, 400, "variance or family must be given, got both or neither"),
-        ({"family": ["bernoulli", "poisson"]}, 400, "variance or family must be given, got both or neither"),
+        ({"variance": None}, 400, "variance or family must be given, got neither"),
+        ({"family": ["bernoulli", "poisson"]}, 400, "variance or family must be given, got both"),
         ({"variance": None, "family": ["bernoulli"]}, 400, "families must be 2 = n_objectives, got 1"),
         ({"variance": None, "family": ["normal", "poisson"]}, 400, "family of 'gain' must be bernoulli"),
         ({"variance": [1.0, 1.0, 1.0]}, 400, "variance"),
         ({"variance": [[1.0, 2.0], [2.0, 1.0]]}, 400, "covariance"),
         ({"arms": ["a", "a"]}, 400, "arms must be different"),
+        ({"arms": ["a", "a "]}, 400, "arms must differ by more than spaces"),
+        ({"arms": ["low"]}, 400, "arms must be at least 2"),
         ({"minimise": ["other"]}, 400, "minimise must be one of 'gain', 'harm'"),
         ({"cone": {"angle": 400}}, 400, "degrees must be in (0, 180), got 400.0"),
         ({"cone": {"facets": [[1.0, 0.0, 0.0]]}}, 400, "cone"),
         ({"cone": {"rays": [[1, 0], [-1, 0], [0, 1]]}}, 400, "pointed"),
-        ({"lease": 0}, 400, "lease must be in (0, inf), got 0.0"),
+        ({"lease": 0}, 400, "lease must be in (0, 1e+09), got 0.0"),
         ({"max_pulls": 1}, 400, "max_pulls must be an integer of at least 2"),
         ({"arms": 10**6}, 422, "body.arms"),
         ({"arms": ["x"] * 1000}, 422, "body.arms"),
@@ -519,12 +521,26 @@ def test_what_goes_wrong_inside_stays_inside(web, monkeypatch, error):
 
 
 def test_a_bug_says_nothing(storage, monkeypatch, caplog):
-    monkeypatch.setattr(Study, "status", lambda self: {}["secret"])
+    monkeypatch.setattr(Study, "standing", lambda self: {}["secret"])
     with client(make_app(storage)) as web:
         answer = web.get("/api/studies/dose/status")
         assert answer.status_code == 500 and answer.json() == {"detail": "something went wrong inside the server"}
         assert "Content-Security-Policy" in answer.headers
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == ["a bug of the server"]
+
+
+@pytest.mark.parametrize("error", [ValueError("secret"), OverflowError("secret"), UnicodeError("secret")])
+def test_an_internal_value_error_is_the_servers_fault(storage, monkeypatch, error):
+    """A 400 would blame the user."""
+
+    def broken(*_, **__):
+        raise error
+
+    token = Study.open(storage, "dose").ask().token
+    monkeypatch.setattr(Study, "tell_many", broken)
+    with client(make_app(storage)) as web:
+        answer = web.post("/api/studies/dose/tell", json={"token": token, "outcome": [0.5]})
+        assert answer.status_code == 500 and "secret" not in answer.text
 
 
 def test_keys_that_others_may_write(storage, tmp_path):
@@ -535,3 +551,31 @@ def test_keys_that_others_may_write(storage, tmp_path):
         serve(storage, host="127.0.0.1", port=1, keys=keys)
     assert [json.loads(keys.path.read_text())[0]["name"]] == ["ada"]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("keys")] == ["keys.json"]
+
+
+# Bodies
+
+
+def test_a_name_that_is_there_twice_is_refused(web, storage):
+    one, two = (ticket["token"] for ticket in web.post("/api/studies/dose/ask", json={"n": 2}).json())
+    text = f'{{"token": "{one}", "token": "{two}", "outcome": [1.0]}}'
+    deep = f'{{"token": "{one}", "outcome": {{"gain": 1.0, "gain": 2.0}}}}'
+    for body, name in ((text, "token"), (deep, "gain")):
+        answer = web.post("/api/studies/dose/tell", content=body, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == f"body must have every name once, got {name!r} 2 times"
+    assert all(event.kind != "told" for event in Study.open(storage, "dose").events())
+    assert web.post("/api/studies/dose/tell", json={"token": one, "outcome": [1.0]}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        ({"gain": "1.2"}, "body.outcome.gain: must be true or false, or must be a number"),
+        ([None], "body.outcome.0: must be true or false, or must be a number"),
+        (5, "body.outcome: must be an object of names and values, or must be a list"),
+    ],
+)
+def test_an_outcome_of_the_wrong_kind_is_refused_in_words(web, outcome, words):
+    answer = web.post("/api/studies/dose/tell", json={"token": "1-00000000", "outcome": outcome})
+    assert answer.status_code == 422 and answer.json()["detail"] == words

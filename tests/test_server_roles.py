@@ -13,6 +13,7 @@ BASE = "/api/studies/{name}"
 # The least role for every operation. A new route must be written down here.
 NEEDS = {
     ("get", "/api/me"): "observer",
+    ("get", "/api/changes"): "observer",
     ("get", "/api/studies"): "observer",
     ("post", "/api/studies"): "owner",
     ("delete", BASE): "owner",
@@ -27,8 +28,14 @@ NEEDS = {
     ("post", BASE + "/tell"): "worker",
     ("post", BASE + "/correct"): "owner",
     ("post", BASE + "/void"): "owner",
+    ("post", BASE + "/extend"): "owner",
 }
-SETTINGS = {"arms": ("low", "high"), "objectives": ("gain",), "family": Gaussian(variance=1.0)}
+SETTINGS = {"arms": ("low", "high"), "objectives": ("gain",), "family": Gaussian(variance=1.0), "max_pulls": 100_000}
+
+
+def told_number(token):
+    """It grows with every pull."""
+    return int(token.partition("-")[0])
 
 
 class World:
@@ -44,6 +51,8 @@ class World:
         self.all = {role: self.keys.add(role, role) for role in ROLES}
         self.few = {role: self.keys.add(f"{role} of mine", role, studies=["mine", "new"]) for role in ROLES}
         self.app = make_app(self.storage, self.keys, burst=1e6)
+        # Nobody waits for news here.
+        self.app.state.feed.longest = 0.0
 
     def web(self, token=""):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -60,6 +69,7 @@ class World:
             BASE + "/tell": {"token": told.token, "outcome": [1.0]},
             BASE + "/correct": {"token": told.token, "outcome": [2.0], "reason": "typo"},
             BASE + "/void": {"token": told.token, "reason": "lost"},
+            BASE + "/extend": {"max_pulls": 200_000 + told_number(told.token), "reason": "a second grant"},
         }.get(path)
         words = {"json": body} if method == "post" else {}
         if method == "delete":
@@ -151,7 +161,7 @@ def test_observers_see_no_tokens_of_pulls(world):
             assert (first.token in text, second.token in text) == (shown, shown)
             assert web.get("/api/studies/mine/status").json()["blocker"]["token"].partition("-")[0] == "1"
     with world.web(world.all["observer"]) as web:
-        assert "wait for the pull 1 of low, asked for by Leeds" in web.get("/api/studies/mine/why").json()["why"]
+        assert "waits for the pull 1 of low, asked for by Leeds" in web.get("/api/studies/mine/why").json()["why"]
 
 
 def test_a_token_that_ends_or_is_taken_away(world, monkeypatch):

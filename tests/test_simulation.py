@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from prepex import simulate
+from prepex import characteristic_time, simulate, simulation
+from prepex import runs as runs_module
 from prepex.instances import correlated, covboost
 from prepex.runs import clopper_pearson
 from prepex.sampling import FraPPE, InformationDirected, Oracle, Uniform
@@ -70,7 +71,7 @@ def test_the_summary_is_what_the_rows_say(runs):
         assert len(times) == cell.n_runs == 4
         assert cell.mean == np.mean(times) and cell.median == np.median(times)
         assert cell.standard_error == pytest.approx(np.std(times, ddof=1) / 2)
-        assert cell.floor == runs.bound.floor(cell.delta)
+        assert cell.floor == runs.bound().floor(cell.delta) == runs.floor(cell.delta)
         assert cell.error_rate == 0 and cell.error_upper == pytest.approx(1 - 0.01 ** (1 / 4))
 
 
@@ -92,6 +93,48 @@ def test_the_papers_alternatives_say_that_they_have_no_guarantee():
     assert "no guarantee" in cell.rule
     assert cell.below_floor and cell.mean < cell.floor
     assert cell.error_lower > 0.1, "wrong far more often than delta"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The tolerances at which T* was computed."""
+    tolerances = []
+
+    def watched(problem, tol=1e-6):
+        tolerances.append(tol)
+        return characteristic_time(problem, tol)
+
+    for module in (simulation, runs_module):
+        monkeypatch.setattr(module, "characteristic_time", watched)
+    return tolerances
+
+
+def test_the_floor_is_computed_when_it_is_asked_for_and_once(asked, tmp_path):
+    runs = simulate(correlated(), sampling=[Uniform(), FraPPE()], deltas=[0.1, 0.01], n_runs=2)
+    runs.save(tmp_path / "runs.csv")
+    runs.error_curve()
+    assert asked == []
+    runs.summary()
+    runs.summary(0.01)
+    assert asked == [runs_module.FLOOR_TOL]
+    runs.summary(1e-6)
+    runs.floor(0.1)
+    assert asked == [runs_module.FLOOR_TOL, 1e-6]
+
+
+def test_the_floor_is_a_floor_at_any_tolerance():
+    runs = simulate(correlated(), sampling=Uniform(), n_runs=1)
+    loose, tight = runs.floor(0.1, 0.3), runs.floor(0.1, 1e-6)
+    assert 0.7 * tight < loose < tight
+    with pytest.raises(ValueError, match="tol must be in"):
+        runs.summary(2.0)
+
+
+def test_only_the_oracle_needs_the_optimal_allocation_before_the_runs(asked):
+    simulate(correlated(), sampling=Oracle(allocation=(0.2,) * 5), n_runs=1)
+    assert asked == []
+    simulate(correlated(), sampling=Oracle(), n_runs=1)
+    assert asked == [1e-6]
 
 
 def test_error_curves():

@@ -138,7 +138,8 @@ def test_the_study_is_another_one_meanwhile(place, between):
 
 
 def test_corrections_in_a_crowd(place):
-    study, rng = create(place), np.random.default_rng(0)
+    # A thread that the others keep from the lock may make all of them wait.
+    study, rng = create(place, max_waiting=100), np.random.default_rng(0)
     tokens, failures = work(study, rng, 30), []
 
     def turn(k):

@@ -58,7 +58,7 @@ def test_a_study_from_beginning_to_end(folder):
     assert "every hash and the state are right" in run("study", "verify", "dose")
     assert shown("study", "verify", "dose")["ok"]
     run("study", "certificate", "dose", "certificate.json")
-    assert json.loads(run("study", "certificate", "dose"))["format"] == "prepex certificate 1"
+    assert json.loads(run("study", "certificate", "dose"))["format"] == "prepex certificate 2"
     run("study", "export", "dose", "events.jsonl")
     assert "the certificate is right" in run("verify", "certificate.json", "--log", "events.jsonl")
     assert shown("verify", "certificate.json")["ok"]
@@ -92,7 +92,7 @@ def test_waiting_outcomes_are_shown():
     create()
     first, second = (ticket["token"] for ticket in shown("study", "ask", "dose", "-n", "2", "--actor", "bo"))
     run("study", "tell", "dose", second, "1", "2")
-    assert f"1 told outcomes wait for {first} (low, bo, since" in run("study", "status", "dose")
+    assert f"1 told outcome waits for {first} (low, bo, since" in run("study", "status", "dose")
 
 
 def test_arms_and_outcomes_from_files(folder):
@@ -168,7 +168,8 @@ def test_a_family_for_each_objective():
     assert "reward of 'cured' must be 0 or 1 for Bernoulli, got 0.5" in " ".join(words.split())
     run("study", "tell", "doses", ticket["token"], "cured=1", "visits=2")
     (first,) = shown("study", "ask", "doses")
-    (second,) = shown("study", "ask", "doses")
+    assert shown("study", "ask", "doses")[0] == first | {"again": True}
+    (second,) = shown("study", "ask", "doses", "--new")
     assert f"wait for {first['token']}" in run("study", "tell", "doses", second["token"], "cured=1", "visits=0")
     assert [pull["token"] for pull in shown("study", "pulls", "doses")] == [first["token"], second["token"]]
     assert first["token"] in run("study", "pulls", "doses")
@@ -190,8 +191,8 @@ def test_a_family_for_each_objective():
         (("study", "tell", "dose", "1-2", "x"), "values must be a number such as 0.31, with a decimal point, got 'x'"),
         (("study", "tell", "dose", "1-2", "gain=1", "gain=2"), "each objective once"),
         (("study", "tell", "dose", "1-2", "gain=1"), "token must be one that this study handed out"),
-        (("study", "import", "dose", "none.csv"), "No such file"),
-        (("verify", "none.json"), "certificate and log must be files that prepex wrote"),
+        (("study", "import", "dose", "none.csv"), "file must exist, got 'none.csv'"),
+        (("verify", "none.json"), "certificate must be a file, got none: 'none.json'"),
     ],
 )
 def test_bad_words(words, message):
@@ -201,7 +202,7 @@ def test_bad_words(words, message):
 
 def test_a_bad_lease():
     names = ("--arm", "a", "--arm", "b", "--objective", "gain", "--variance", "1")
-    assert "lease must be a time such as" in run("study", "create", "x", *names, "--lease", "soon", code=2)
+    assert "lease must be a time with its unit" in run("study", "create", "x", *names, "--lease", "soon", code=2)
 
 
 def test_without_the_extra_it_says_what_to_install():

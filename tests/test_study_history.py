@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from prepex import Gaussian, Study
+from prepex.study import state
 from prepex.study.history import POINTS
+from prepex.study.state import State
 
 MEANS = {"a": (-1.0, -1.0), "b": (1.0, 0.0), "c": (0.0, 1.0)}
 
@@ -34,7 +36,7 @@ def test_looking_often_or_once_is_the_same(study, tmp_path):
         work(study, 7, seed=part)
         study.history()
     past, status = study.history(), study.status()
-    assert past == fresh(study, tmp_path) and past.complete
+    assert past == fresh(study, tmp_path)
     assert past.points[-1][1:] == (status.reached, status.needed) and past.points[-1].n == status.n_pulls
     assert past.points[0].reached is None, "not every arm had been tried"
 
@@ -53,18 +55,47 @@ def test_a_changed_past_is_told_again(study, tmp_path):
     assert study.history() == fresh(study, tmp_path) and study.history().n_pulls == 58
 
 
-def test_long_studies_have_few_points_and_little_at_a_time(tmp_path):
+def import_many(tmp_path, n):
     rng, rows = np.random.default_rng(0), ["arm,gain"]
-    rows += [f"{'ab'[k % 2]},{rng.standard_normal()!r}" for k in range(30_000)]
+    rows += [f"{'ab'[k % 2]},{rng.standard_normal()!r}" for k in range(n)]
     (tmp_path / "old.csv").write_text("\n".join(rows))
     study = Study.create(tmp_path / "x.db", "x", arms=("a", "b"), objectives=("gain",), family=Gaussian(variance=1.0))
     study.import_csv(tmp_path / "old.csv")
-    looks = [study.history(patience=0.0)]
-    while not looks[-1].complete:
-        looks.append(study.history(patience=0.0))
-    assert len(looks) > 5 and looks[-1] == fresh(study, tmp_path) and looks[-1].n_pulls == 30_000
-    assert POINTS / 2 < len(looks[-1].points) <= POINTS + 1
-    assert [look.n_pulls for look in looks] == sorted(look.n_pulls for look in looks)
+    return study
+
+
+def test_long_studies_have_few_points(tmp_path):
+    study = import_many(tmp_path, 30_000)
+    past = study.history()
+    assert past == fresh(study, tmp_path) and past.n_pulls == 30_000 and study.verify().ok
+    assert POINTS / 2 < len(past.points) <= POINTS + 1
+    assert [point.n for point in past.points] == [256 * k for k in range(1, len(past.points))] + [30_000]
+
+
+def test_many_at_once_and_one_by_one_are_the_same(study, tmp_path):
+    work(study, 450)
+    rows = [event.data["outcome"] for event in study.events() if event.kind == "told"]
+    arms = [event.data["arm"] for event in study.events() if event.kind == "asked"]
+    lines = ["arm,objective 0,objective 1"]
+    lines += [f"{'abc'[arm]},{','.join(map(repr, row.values()))}" for arm, row in zip(arms, rows)]
+    (tmp_path / "old.csv").write_text("\n".join(lines))
+    again = Study.create(tmp_path / "y.db", "x", arms=tuple(MEANS), objectives=2, family=Gaussian(variance=1.0))
+    again.import_csv(tmp_path / "old.csv")
+    assert again.history() == study.history() and study.verify().ok
+
+
+def test_a_fresh_process_does_not_replay(tmp_path, monkeypatch):
+    past = import_many(tmp_path, 3000).history()
+
+    def replay(*_):
+        raise AssertionError("the checkpoint was to be used")
+
+    monkeypatch.setattr(State, "replay", replay)
+    told = []
+    monkeypatch.setattr(state, "_tell", lambda _, entries, long: told.extend(entries))
+    with Study.open(tmp_path / "x.db", "x") as another:
+        assert another.history() == past and another.picture()["history"]["points"] == past.points
+    assert told == []
 
 
 def test_another_study_of_the_same_name(study, tmp_path):

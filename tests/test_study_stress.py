@@ -25,16 +25,6 @@ def run(call):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def storage(request, tmp_path):
-    if request.param == "sqlite":
-        return str(tmp_path / "trials.db")
-    url = request.getfixturevalue("postgres")
-    for overview in Study.list(url):
-        Study.delete(url, overview.name, confirm=overview.name)
-    return url
-
-
 def test_killed_writers_lose_and_double_nothing(storage):
     found = run(f"kills({storage!r}, 20)")
     assert found["problems"] == [] and found["acknowledged"] >= 13

@@ -11,6 +11,9 @@
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
     stopping              thresholds: certified, heuristic, kaufmann_koolen
     instances             benchmark problems: covboost, correlated, snw, bernoulli, dose_finding
+    InputError            what bad input raises, a ValueError; of studies also NoStudyError, NameTakenError, and
+                          BlockedError where told outcomes wait for a pull
+    cluster               simulations on a Dask cluster (needs the extra `prepex[dask]`)
     plot                  pictures (needs the extra `prepex[plot]`)
 
 Names load on first use, so that `import prepex` stays fast.
@@ -24,12 +27,16 @@ __version__ = "0.1.0"
 _HOME = {
     "Alternative": "solvers",
     "Bernoulli": "family",
+    "BlockedError": "study.handout",
     "Bound": "bound",
     "Cone": "cone",
     "Evidence": "alternatives",
     "Experiment": "experiment",
     "Exponential": "family",
     "Gaussian": "family",
+    "InputError": "errors",
+    "NameTakenError": "study.storage",
+    "NoStudyError": "study.log",
     "Poisson": "family",
     "Problem": "problem",
     "Product": "family",
@@ -41,7 +48,7 @@ _HOME = {
     "one": "cone",
     "simulate": "simulation",
 }
-_MODULES = ("instances", "plot", "sampling", "stopping")
+_MODULES = ("cluster", "instances", "plot", "sampling", "stopping")
 
 __all__ = [*sorted(_HOME), *_MODULES]
 

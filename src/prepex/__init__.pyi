@@ -1,3 +1,4 @@
+from prepex import cluster as cluster
 from prepex import instances as instances
 from prepex import plot as plot
 from prepex import sampling as sampling
@@ -8,6 +9,7 @@ from prepex.bound import Bound as Bound
 from prepex.bound import characteristic_time as characteristic_time
 from prepex.cone import Cone as Cone
 from prepex.cone import one as one
+from prepex.errors import InputError as InputError
 from prepex.experiment import Experiment as Experiment
 from prepex.experiment import Recommendation as Recommendation
 from prepex.family import Bernoulli as Bernoulli
@@ -19,5 +21,9 @@ from prepex.problem import Problem as Problem
 from prepex.runs import Runs as Runs
 from prepex.simulation import simulate as simulate
 from prepex.solvers import Alternative as Alternative
+from prepex.study.handout import BlockedError as BlockedError
+from prepex.study.log import NoStudyError as NoStudyError
+from prepex.study.storage import NameTakenError as NameTakenError
+from prepex.study.study import Study as Study
 
 __version__: str

@@ -15,12 +15,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prepex import _checks
+from prepex import _checks, _named
 from prepex._checks import Floats
+from prepex._kernels.centre import reference
 from prepex.cone import Cone
-from prepex.family import Family, Gaussian
+from prepex.errors import InputError
+from prepex.family import GAUSSIAN, STUDENT, Family, Gaussian
 from prepex.labels import Labels
 from prepex.solvers import Alternative, GaussianSolver, LawSolver, Solver
+from prepex.tolerance import Tolerance, slack_of
+
+# What `pieces` returns without being told how many: more are quickly more than memory holds.
+MOST_PIECES = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +45,30 @@ class Evidence:
     alternative: Alternative | None
     _solver: "Solver" = field(repr=False)
 
-    def pieces(self, slack: float) -> tuple[Alternative, ...]:
-        """Every alternative that is closest in its piece, with value at most `value + slack`, cheapest first.
+    def pieces(self, slack: float, at_most: int | None = None) -> tuple[Alternative, ...]:
+        """The alternatives that are closest in their piece, with value at most `value + slack`, cheapest first.
 
         A piece is Remove(i, j), or Add(j) with one facet chosen for each Pareto arm; choices with the same closest
-        point are listed once.
+        point are listed once. Their number can grow exponentially with the Pareto set and the slack: with
+        `at_most` only the cheapest so many are found; without it, more than 1,000 are refused.
 
         >>> found = evidence([[2, 0], [0, 2], [-1, -1]], [9, 9, 9], family=Gaussian(variance=1), cone=Cone.orthant(2))
         >>> [(piece.kind, round(piece.value, 2)) for piece in found.pieces(slack=10.0)]
         [('add', 4.5), ('remove', 9.0), ('remove', 9.0)]
+        >>> [(piece.kind, round(piece.value, 2)) for piece in found.pieces(slack=10.0, at_most=1)]
+        [('add', 4.5)]
         """
         slack = _checks.number("slack", slack, low=0.0, closed=True)
-        return self._solver.pieces(slack) if np.isfinite(self.value) else ()
+        limit = MOST_PIECES + 1 if at_most is None else _checks.whole("at_most", at_most, low=1)
+        if not np.isfinite(self.value):
+            return ()
+        found = self._solver.pieces(slack, limit)
+        if at_most is None and len(found) > MOST_PIECES:
+            raise InputError(
+                f"slack must leave at most {MOST_PIECES:,} alternatives, got {slack:g}, which leaves more: "
+                "choose a smaller one, or at_most=n for the n cheapest"
+            )
+        return found
 
 
 def evidence(
@@ -62,10 +80,12 @@ def evidence(
     arms: Iterable[str] | None = None,
     objectives: Iterable[str] | None = None,
     minimise: Iterable[str | int] = (),
+    tolerance: Tolerance = None,
 ) -> Evidence:
     """How far the means, each estimated from so many pulls, are from any instance with another Pareto set.
 
-    `means` (K, L) in the user's signs, `counts` (K,) positive. Names and `minimise` as for `Problem`.
+    `means` (K, L) in the user's signs, `counts` (K,) positive. Names and `minimise` as for `Problem`; of a
+    DataFrame of means they are its own. Counts in a mapping or a Series are taken by name.
 
     >>> found = evidence(
     ...     [[2.0, 1.0], [0.0, 3.0], [1.0, 0.0]], [10, 10, 10],
@@ -73,28 +93,45 @@ def evidence(
     ... )
     >>> found.value, found.pareto_set
     (2.5, (0, 1))
+
+    With a `tolerance` (a number, one for each objective, or a mapping by name, in the units of the objectives) only
+    instances count for which the Pareto set is not right within it: an option in it is beaten by more than that, or
+    one left out is matched by none of it.
+
+    >>> close = [[1.0, 0.0], [1.0, 0.01], [0.0, -1.0]]
+    >>> family, cone = Gaussian(variance=1.0), Cone.orthant(2)
+    >>> [round(evidence(close, [50, 50, 50], family=family, cone=cone, tolerance=t).value, 4) for t in (0.0, 0.5)]
+    [0.0, 3.125]
     """
     _checks.instance("cone", cone, Cone)
     _checks.instance("family", family, Family)
+    means, arms, objectives = _named.of_table("means", means, arms, objectives)
     M = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", cone.n_objectives))
-    N = _checks.positive("counts", _checks.real_array("counts", counts, ("n_arms", M.shape[0])))
     labels = Labels.make(M.shape, arms, objectives, minimise)
+    family, cone = family.ordered(labels.arms, labels.objectives), cone.ordered(labels.objectives)
+    counts = _named.in_order("counts", counts, labels.arms)
+    N = _checks.positive("counts", _checks.real_array("counts", counts, ("n_arms", M.shape[0])))
     family.check_means(M, labels.objectives)
-    return found_by(solver(M, N, family, cone, labels))
+    return found_by(solver(M, N, family, cone, labels, slack_of(tolerance, cone, labels)))
 
 
-def solver(means: Floats, weights: Floats, family: Family, cone: Cone, labels: Labels) -> Solver:
-    """Open a ledger. Inputs are checked already."""
+def solver(
+    means: Floats, weights: Floats, family: Family, cone: Cone, labels: Labels, slack: Floats | None = None
+) -> Solver:
+    """Open a ledger. Inputs are checked already; `slack`: of a tolerance (tolerance.py)."""
+    # The one place where minimised objectives are turned around.
+    facets = cone.facets * labels.signs
     laws = family.laws(*means.shape)
     if laws is not None:
         if laws.unknown and laws.noise is None:
-            raise ValueError("noise must be given where outcomes are not: the variances, known or estimated")
+            raise InputError("noise must be given where outcomes are not: the variances, known or estimated")
         scale = np.broadcast_to(laws.scale if laws.noise is None else laws.noise, means.shape)
-        return LawSolver(means, weights, laws.codes, scale, cone.facets * labels.signs, labels)
-    assert isinstance(family, Gaussian)
-    signs = labels.signs
-    covariances = family.covariances(*means.shape) * np.outer(signs, signs)
-    return GaussianSolver(means * signs, weights, covariances, cone.facets, labels)
+        origin = np.where(np.isin(laws.codes, (GAUSSIAN, STUDENT)), reference(means), 0.0)
+        return LawSolver(means - origin, origin, weights, laws.codes, scale, facets, labels, slack)
+    if not isinstance(family, Gaussian):
+        raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
+    origin = reference(means * labels.signs) * labels.signs
+    return GaussianSolver(means - origin, origin, weights, family.covariances(*means.shape), facets, labels, slack)
 
 
 def found_by(solver: Solver) -> Evidence:

@@ -16,16 +16,25 @@ import numpy as np
 
 from prepex import _checks
 from prepex._checks import Floats
+from prepex._kernels import engine
 from prepex.alternatives import solver
+from prepex.errors import InputError
 from prepex.problem import Problem
 from prepex.solvers import Alternative, Solver
+from prepex.tolerance import Tolerance, slack_of
 
 # Share of the gap that a level step asks for, and how far above F a piece may be to count as a cut.
 LEVEL = 0.6
 SLACK = 0.3
+# Pieces are exponentially many in the worst case; the cheapest are the cuts that matter.
+CUTS = 64
+# Beyond so many cuts, one that has bound nothing in so many steps is dropped. The upper bound that it proved stays.
+MANY_CUTS, PATIENCE = 1000, 10
+# Rounds in which a level step may find out which constraints bind.
+MOST_ROUNDS = 50
 # Every w keeps this share of the tolerance in the uniform allocation, so that no arm's weight is zero.
 FLOOR = 0.01
-# Facet scores that differ by less than this share of the terms they are made of are equal: rounding, not a difference.
+# A difference of facet scores below this share of the terms that it is the sum of is none: rounding.
 SAME = 16 * float(np.finfo(np.float64).eps)
 
 
@@ -40,6 +49,7 @@ class Bound:
                   better, and `time` and `allocation` are those of the larger one
     allocation    the shares of pulls that attain it            (K,)
     alternatives  those that bind there, closest first
+    lenient       is there a tolerance?
     """
 
     time: float
@@ -47,6 +57,7 @@ class Bound:
     upper: float
     allocation: Floats
     alternatives: tuple[Alternative, ...] = field(repr=False)
+    lenient: bool = field(default=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -59,7 +70,13 @@ class Bound:
         >>> from prepex.instances import covboost
         >>> round(characteristic_time(covboost()).floor(0.1))
         3698
+
+        With a tolerance there is none: several answers are right.
         """
+        if self.lenient:
+            raise InputError(
+                "a floor holds where one answer is right: with a tolerance several are, and T* is no floor"
+            )
         return self.lower * binary_kl(delta)
 
 
@@ -73,23 +90,36 @@ def binary_kl(delta: float) -> float:
     return (1 - 2 * delta) * math.log((1 - delta) / delta) if delta < 0.5 else 0.0
 
 
-def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: int = 2000) -> Bound:
+def check_tol(tol: float) -> float:
+    """A relative gap that the bounds can reach."""
+    return _checks.number("tol", tol, low=1e-7, high=1.0, closed=True)
+
+
+@engine.waiting()
+def characteristic_time(
+    problem: Problem, tol: float = 1e-6, *, tolerance: Tolerance = None, max_iterations: int = 2000
+) -> Bound:
     """T* and the optimal allocation, to a certified relative gap of at most `tol`, which is at least 1e-7.
+
+    With a `tolerance` (as in `evidence`) T* is what log(1 / delta) is multiplied by as delta falls, but no floor:
+    several answers are right then.
 
     >>> from prepex.instances import correlated
     >>> round(characteristic_time(correlated(0.0)).time, 3)
     121.263
     """
     _checks.instance("problem", problem, Problem)
-    tol = _checks.number("tol", tol, low=1e-7, high=1.0, closed=True)
+    tol = check_tol(tol)
     K = problem.n_arms
     uniform = np.full(K, 1.0 / K)
-    oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels)
+    slack = slack_of(tolerance, problem.cone, problem.labels)
+    lenient = slack is not None and bool(slack.any())
+    oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels, slack)
     closest = oracle.best()
     if closest is None:
-        return Bound(0.0, 0.0, 0.0, uniform, ())
-    if _is_tie(problem, closest):
-        return Bound(math.inf, math.inf, math.inf, uniform, (closest,))
+        return Bound(0.0, 0.0, 0.0, uniform, (), lenient)
+    if _is_tie(problem, closest, oracle.slack):
+        return Bound(math.inf, math.inf, math.inf, uniform, (closest,), lenient)
     bundle = Bundle(oracle, uniform, FLOOR * tol)
     for _ in range(max_iterations):
         bundle.improve_upper()
@@ -103,25 +133,25 @@ def characteristic_time(problem: Problem, tol: float = 1e-6, *, max_iterations: 
         )
     allocation = bundle.best
     allocation.flags.writeable = False
-    binding = oracle.at(allocation).pieces(1e-4 * bundle.lower)
+    binding = oracle.at(allocation).pieces(1e-4 * bundle.lower, CUTS)
     time = 2.0 / (bundle.lower + bundle.upper)
-    return Bound(time, 1.0 / bundle.proven(), 1.0 / bundle.lower, allocation, binding)
+    return Bound(time, 1.0 / bundle.proven(), 1.0 / bundle.lower, allocation, binding, lenient)
 
 
-def _is_tie(problem: Problem, closest: Alternative) -> bool:
+def _is_tie(problem: Problem, closest: Alternative, slack: Floats) -> bool:
     """Are the scores that the closest alternative must bridge equal to rounding?"""
     benefits, facets = problem.benefits, problem.cone.facets
     if closest.value > 0.0 and not closest.constraints:
         return False
     for arm, facet in closest.constraints:
-        terms = facets[facet] * benefits[[arm, closest.hub]]
-        if abs(terms[0].sum() - terms[1].sum()) > SAME * np.abs(terms).sum():
+        terms = facets[facet] * (benefits[arm] - benefits[closest.hub])
+        if abs(terms.sum() + slack[facet]) > SAME * np.abs(terms).sum():
             return False
     return True
 
 
-def max_min(cuts: Floats, scale: float) -> tuple[float, Floats]:
-    """max_w min_g <g, w> and its w. It is proven by the dual multipliers, whatever the solver's tolerance."""
+def max_min(cuts: Floats, scale: float) -> tuple[float, Floats, Floats]:
+    """max_w min_g <g, w>, its w, and the multipliers that prove it, whatever the solver's tolerance."""
     from scipy.optimize import linprog
 
     n, K = cuts.shape
@@ -134,7 +164,7 @@ def max_min(cuts: Floats, scale: float) -> tuple[float, Floats]:
         bounds=[(0, None)] * K + [(None, None)],
     )
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
-    return float((multipliers @ cuts).max() / multipliers.sum()), answer.x[:K]
+    return float((multipliers @ cuts).max() / multipliers.sum()), answer.x[:K], multipliers
 
 
 class Bundle:
@@ -143,11 +173,14 @@ class Bundle:
     def __init__(self, oracle: Solver, start: Floats, floor: float) -> None:
         self.oracle, self.floor = oracle, floor
         self.cuts = np.empty((0, start.size))
+        # For how many steps each cut has bound nothing.
+        self.idle = np.empty(0, dtype=np.int64)
         # Cuts by instances that truly have another Pareto set; the same ones, unless a piece is capped.
         self.real: list[Floats] = []
         self.capped = False
         self.best, self.lower, self.upper = start, 0.0, math.inf
         self.centre = start
+        self._binding = np.empty(0, dtype=np.int64)
         self.query(start)
 
     def query(self, allocation: Floats) -> None:
@@ -157,15 +190,22 @@ class Bundle:
         value = self.oracle.at(allocation).value
         if value > self.lower:
             self.best, self.lower = allocation, value
-        pieces = self.oracle.pieces(SLACK * value)
+        pieces = self.oracle.pieces(SLACK * value, CUTS)
         self.cuts = np.vstack([self.cuts, [piece.gradient for piece in pieces]])
+        self.idle = np.append(self.idle, np.zeros(len(pieces), dtype=np.int64))
         self.capped = self.capped or any(piece.capped for piece in pieces)
         self.real += [cut for piece in pieces if (cut := self.oracle.real_gradient(piece)) is not None]
 
     def improve_upper(self) -> None:
-        """The upper bound by all cuts, and the point that attains it."""
-        upper, self.centre = max_min(self.cuts, self.lower)
+        """The upper bound by the cuts, and the point that attains it."""
+        upper, self.centre, multipliers = max_min(self.cuts, self.lower)
         self.upper = min(self.upper, upper)
+        self.idle += 1
+        self.idle[multipliers > 0.0] = 0
+        self.idle[self._binding] = 0
+        keep = (self.idle <= PATIENCE) | (len(self.cuts) <= MANY_CUTS)
+        self._binding = (np.cumsum(keep) - 1)[self._binding]
+        self.cuts, self.idle = self.cuts[keep], self.idle[keep]
 
     def proven(self) -> float:
         """An upper bound of 1 / T* by real alternatives only."""
@@ -180,8 +220,6 @@ class Bundle:
         (Lawson & Hanson, 1974, ch. 23). Distances are relative to sqrt(best), the scale on which F is smooth.
         Where rounding leaves no such step, half way to the cutting-plane point is a fair question too.
         """
-        from scipy.optimize import nnls
-
         K = self.best.size
         scale = np.sqrt(self.best)
         level = self.lower + LEVEL * (self.upper - self.lower)
@@ -193,12 +231,36 @@ class Bundle:
         half_way = 0.5 * (self.best + self.centre)
         if size <= 0.0:
             return half_way
-        E = np.vstack([(G / lengths[:, None]).T, h / lengths / size])
-        target = np.append(np.zeros(K), 1.0)
-        try:
-            residual = E @ nnls(E, target, maxiter=50 * E.shape[1])[0] - target
-        except RuntimeError:  # no convergence
-            return half_way
-        if residual[K] > -1e-12:
-            return half_way
-        return self.best - size * scale * residual[:K] / residual[K]
+        G, h = G / lengths[:, None], h / lengths / size
+        # Few constraints bind: those of last time and the dearest to start with, then whatever the step violates.
+        n = len(self.cuts)
+        used = np.zeros(len(h), dtype=bool)
+        used[[n + K, n + K + 1, int(np.argmax(h))]] = True
+        used[self._binding] = True
+        for _ in range(MOST_ROUNDS):
+            chosen = np.flatnonzero(used)
+            step, multipliers = least_distance(G[chosen], h[chosen])
+            if step is None:
+                break
+            missing = h - G @ step
+            worst = missing[~used].max(initial=0.0)
+            if worst <= 1e-9:
+                active = chosen[multipliers > 0.0]
+                self._binding = active[active < n]
+                return self.best + size * scale * step
+            used |= missing > 0.1 * worst
+        return half_way
+
+
+def least_distance(G: Floats, h: Floats) -> tuple[Floats | None, Floats]:
+    """min |x| s.t. G x >= h, and the multipliers; no x if there is none, to rounding, or the solver gives up."""
+    from scipy.optimize import nnls
+
+    E = np.vstack([G.T, h])
+    target = np.append(np.zeros(G.shape[1]), 1.0)
+    try:
+        multipliers = nnls(E, target, maxiter=50 * E.shape[1])[0]
+    except RuntimeError:  # no convergence
+        return None, np.zeros(len(h))
+    residual = E @ multipliers - target
+    return (None if residual[-1] > -1e-12 else -residual[:-1] / residual[-1]), multipliers

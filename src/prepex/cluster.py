@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from prepex import __version__
+from prepex.errors import InputError
+from prepex.extras import need
 
 # Long enough for a scheduler on a slow network, short enough for a mistyped address.
 PATIENCE = 5.0
@@ -22,17 +24,15 @@ def dask(address: str) -> Iterator[int]:
         with prepex.cluster.dask("tcp://10.0.0.1:8786") as jobs:
             runs = simulate(problem, sampling=rule, n_runs=1000, n_jobs=jobs)
     """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ImportError('a Dask cluster needs dask: pip install "prepex[dask]"') from None
+    need("dask", "a Dask cluster needs", "distributed")
+    from distributed import Client
     from joblib import parallel_config
 
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError) as error:
         reason = str(error) or type(error).__name__
-        raise ValueError(
+        raise InputError(
             f"scheduler must be the address of a running Dask scheduler, as in tcp://host:8786, got {address!r}; "
             f"tried for {PATIENCE:g} seconds: {reason}"
         ) from None
@@ -52,11 +52,11 @@ def _check_workers(client: Any, address: str) -> int:
     try:
         versions: dict[str, str] = client.run(_installed)
     except ImportError as error:
-        raise ValueError(f"workers must have prepex {__version__} installed, got at {address!r}: {error}") from None
+        raise InputError(f"workers must have prepex {__version__} installed, got at {address!r}: {error}") from None
     if not versions:
-        raise ValueError(f"scheduler must have workers (`dask worker {address}`), got none at {address!r}")
+        raise InputError(f"scheduler must have workers (`dask worker {address}`), got none at {address!r}")
     for worker, version in versions.items():
         if version != __version__:
-            raise ValueError(f"workers must have prepex {__version__}, got {version} on {worker}")
+            raise InputError(f"workers must have prepex {__version__}, got {version} on {worker}")
     # One job would mean this process.
     return max(2, sum(client.nthreads().values()))

@@ -8,6 +8,7 @@ Legend
     rays     generators, unit rows           (r, L)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,8 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prepex import _checks
+from prepex import _checks, _named
 from prepex._checks import Floats
+from prepex._given import are_positions
+from prepex.errors import InputError, InputTypeError, shown
+from prepex.numerals import plural
 
 # Directions closer than this (unit vectors) are the same: rounding, not preference.
 SAME = 1e-9
@@ -56,19 +60,27 @@ class one:  # noqa: N801 - reads as a word: one("efficacy").is_worth(between=(0.
         Worth(unit='speed', low=3.0, high=inf, of='elegance')
         """
         if (between is None) == (at_least is None and at_most is None):
-            raise ValueError("is_worth needs either between=(low, high), or at_least= and/or at_most=")
-        low, high = (at_least or 0.0, np.inf if at_most is None else at_most) if between is None else between
+            raise InputError("is_worth needs either between=(low, high), or at_least= and/or at_most=")
+        if between is not None and (not isinstance(between, Sequence) or isinstance(between, str) or len(between) != 2):
+            raise InputError(f"between must be a pair (low, high), got {shown(between)}")
+        # No lower bound is 0, but a 0 that is written out, or anything else, is looked at.
+        one_sided = (0.0 if at_least is None else at_least, np.inf if at_most is None else at_most)
+        low, high = one_sided if between is None else between
         low = _checks.number("the lower rate", low, low=0.0, closed=True)
-        if high != np.inf:
+        if not isinstance(high, float) or high != np.inf:
             high = _checks.number("the upper rate", high, low=0.0)
         if low > high:
-            raise ValueError(f"the rates must be given as low, high, got {low:g} and {high:g}")
+            raise InputError(f"the rates must be given as low, high, got {low:g} and {high:g}")
         if low == high:
-            raise ValueError(
+            raise InputError(
                 f"the rates must leave room, low < high, got {low:g} twice: "
                 f"with a fixed rate {self.objective!r} and {of!r} are one objective, so add them up instead"
             )
-        return Worth(str(self.objective), low, float(high), str(of))
+        for objective in (self.objective, of):
+            # A name, or a number that is one.
+            if not isinstance(objective, str | int | np.integer) or isinstance(objective, bool):
+                raise InputTypeError(f"a trade-off must name two objectives, got {shown(objective)}")
+        return Worth(self.objective, low, float(high), of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +89,9 @@ class Cone:
 
     Made by `orthant`, `angle`, `from_facets`, `from_rays` or `tradeoffs`.
 
-    facets   W, unit rows: the cone is {x : facets @ x >= 0}    (m, L)
-    name     how it was made, for tables; may be empty
+    facets       W, unit rows: the cone is {x : facets @ x >= 0}    (m, L)
+    name         how it was made, for tables; may be empty
+    objectives   the names of the columns of `facets`, if it was made from names: what it is given to goes by them
 
     >>> cone = Cone.angle(120)
     >>> cone.dominates([2.0, 0.9], [1.0, 1.0])
@@ -89,6 +102,21 @@ class Cone:
 
     facets: Floats
     name: str = field(default="")
+    objectives: tuple[str, ...] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        given = self.facets
+        is_matrix = isinstance(given, np.ndarray) and given.ndim == 2 and given.dtype == np.float64 and given.size > 0
+        if not is_matrix or not np.allclose(np.linalg.norm(given, axis=1), 1.0, rtol=0.0, atol=SAME):
+            raise InputTypeError(
+                "a cone must be made by Cone.orthant(2), Cone.angle(120), Cone.from_facets([[1, 0.5], [0.5, 1]]), "
+                f"Cone.from_rays([[1, 0], [0, 1]]) or Cone.tradeoffs(...), got Cone({shown(given)})"
+            )
+        _require_solid("facets", given)
+        _require_pointed(given)
+        _require_own_name(self.name, given)
+        if given.flags.writeable:
+            object.__setattr__(self, "facets", _frozen(given))
 
     @property
     def n_objectives(self) -> int:
@@ -118,8 +146,24 @@ class Cone:
         """
         return _frozen(_dual_rays(self.facets))
 
+    def ordered(self, objectives: Sequence[str]) -> "Cone":
+        """The same cone over these objectives, in this order. Objectives that it does not know are refused.
+
+        >>> cone = Cone.tradeoffs(("cost", "gain"), one("cost").is_worth(at_least=2, of="gain"))
+        >>> cone.ordered(("gain", "cost")).contains([-2.0, 1.0])
+        True
+        """
+        if len(objectives) != self.n_objectives:
+            raise InputError(f"cone must be over {len(objectives)} = n_objectives, got one over {self.n_objectives}")
+        if self.objectives is None or self.objectives == tuple(objectives):
+            return self
+        order = _named.order("objectives of the cone", self.objectives, objectives)
+        known = tuple(objectives)
+        return Cone(_frozen(self.facets[:, order]), self.name and f"tradeoffs({', '.join(known)})", known)
+
     def __repr__(self) -> str:
-        return f"Cone.{self.name}" if self.name else f"Cone({self.n_facets} facets in {self.n_objectives} objectives)"
+        size = f"{plural(self.n_facets, 'facet')} in {plural(self.n_objectives, 'objective')}"
+        return f"Cone.{self.name}" if self.name else f"Cone({size})"
 
     @classmethod
     def orthant(cls, n_objectives: int) -> "Cone":
@@ -142,51 +186,49 @@ class Cone:
         degrees = _checks.number("degrees", degrees, low=0.0, high=180.0)
         if degrees == 90.0:  # exactly the orthant, with no rounding of cos(pi / 2)
             return cls(_frozen(np.eye(2)), "angle(90)")
-        lean = np.radians(degrees / 2 - 45)
-        facets = np.array([[np.cos(lean), np.sin(lean)], [np.sin(lean), np.cos(lean)]])
-        return cls(_frozen(facets), f"angle({degrees:g})")
+        return cls(_frozen(_angle_facets(degrees)), f"angle({degrees:g})")
 
     @classmethod
     def from_facets(cls, facets: ArrayLike) -> "Cone":
         """The cone {x : facets @ x >= 0}. Rows may have any length; redundant ones are dropped.
 
+        Columns go by name where they have names, as in a DataFrame.
+
         >>> Cone.from_facets([[2.0, 0.0], [0.0, 3.0], [1.0, 1.0]]).facets
         array([[1., 0.],
                [0., 1.]])
         """
-        rows = _unit_rows("facets", facets)
+        plain, names = _columns("facets", facets)
+        rows = _unit_rows("facets", plain)
         _require_solid("facets", rows)
-        if np.linalg.matrix_rank(rows, tol=SAME) < rows.shape[1]:
-            line = np.linalg.svd(rows)[2][-1]
-            raise ValueError(
-                "facets must make a pointed cone, got one that contains the whole line along "
-                f"{_vector(line)}: no facet distinguishes its two directions"
-            )
-        return cls(_frozen(_irredundant(rows)))
+        _require_pointed(rows)
+        return cls(_frozen(_irredundant(rows)), objectives=names)
 
     @classmethod
     def from_rays(cls, rays: ArrayLike) -> "Cone":
-        """The cone of all non-negative combinations of `rays`.
+        """The cone of all non-negative combinations of `rays`. Columns go by name where they have names.
 
         >>> Cone.from_rays([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).n_facets
         2
         """
-        rows = _unit_rows("rays", rays)
+        plain, names = _columns("rays", rays)
+        rows = _unit_rows("rays", plain)
         if np.linalg.matrix_rank(rows, tol=SAME) < rows.shape[1]:
-            raise ValueError(
+            raise InputError(
                 f"rays must make a cone with an interior, got rays that span only "
                 f"{np.linalg.matrix_rank(rows, tol=SAME)} of {rows.shape[1]} dimensions"
             )
         if _depth(rows) <= SAME:
-            raise ValueError("rays must make a pointed cone, got rays whose combinations contain a whole line")
-        return cls(_frozen(_dual_rays(rows)))
+            raise InputError("rays must make a pointed cone, got rays whose combinations contain a whole line")
+        return cls(_frozen(_dual_rays(rows)), objectives=names)
 
     @classmethod
     def tradeoffs(cls, objectives: "tuple[str, ...] | list[str]", *worths: Worth) -> "Cone":
         """More of everything is better, and the exchange rates between objectives are bounded.
 
         An option is at least as good as another iff it is worth at least as much at every rate within the bounds.
-        For a minimised objective, a unit is a unit saved.
+        For a minimised objective, a unit is a unit saved. What the cone is given to must have these objectives, in any
+        order.
 
         >>> cone = Cone.tradeoffs(
         ...     ("efficacy", "safety"),
@@ -195,14 +237,15 @@ class Cone:
         >>> cone.dominates([3.0, 1.0], [2.0, 1.4])  # one efficacy for 0.4 safety: always worth it
         True
         """
-        known = _checks.names("objectives", objectives, len(tuple(objectives)), "objective")
+        named = _checks.listed("objectives", objectives, "names")
+        known = _checks.names("objectives", named, len(named), "objective")
         # A price vector p >= 0 with low p_of <= p_unit <= high p_of: its dual cone is spanned by these rows.
         rows = list(np.eye(len(known)))
         for worth in worths:
             _checks.instance("each trade-off", worth, Worth)
-            unit, of = _checks.member("unit", worth.unit, known), _checks.member("of", worth.of, known)
+            unit, of = (_checks.member("objective of a trade-off", name, known) for name in (worth.unit, worth.of))
             if unit == of:
-                raise ValueError(f"a trade-off must name two objectives, got {worth.unit!r} twice")
+                raise InputError(f"a trade-off must name two objectives, got {worth.unit!r} twice")
             for rate, sign in ((worth.low, 1.0), (worth.high, -1.0)):
                 if 0.0 < rate < np.inf:
                     row = np.zeros(len(known))
@@ -211,10 +254,10 @@ class Cone:
         try:
             cone = cls.from_rays(np.array(rows))
         except ValueError:
-            raise ValueError(
+            raise InputError(
                 "trade-offs must leave room for some rates, got bounds that contradict each other"
             ) from None
-        return cls(cone.facets, f"tradeoffs({', '.join(known)})")
+        return cls(cone.facets, f"tradeoffs({', '.join(known)})", known)
 
     def contains(self, points: ArrayLike) -> Any:
         """Is each point (..., L) in the cone? The border counts, to rounding.
@@ -222,7 +265,7 @@ class Cone:
         >>> Cone.orthant(2).contains([[1.0, 0.0], [1.0, -1.0]])
         array([ True, False])
         """
-        x = self._points("points", points)
+        (x,) = self._points(points=points)
         inside = np.all(x @ self.facets.T >= -1e-12 * np.linalg.norm(x, axis=-1, keepdims=True), axis=-1)
         return bool(inside) if inside.ndim == 0 else inside
 
@@ -232,9 +275,10 @@ class Cone:
         >>> Cone.orthant(2).dominates([1.0, 1.0], [1.0, 0.0])
         True
         """
-        above = self._points("better", better) @ self.facets.T
-        below = self._points("worse", worse) @ self.facets.T
-        answer = np.all(above >= below, axis=-1) & np.any(above > below, axis=-1)
+        # The difference first: far from zero a difference of scores would be rounding.
+        high, low = self._points(better=better, worse=worse)
+        ahead = (high - low) @ self.facets.T
+        answer = np.all(ahead >= 0.0, axis=-1) & np.any(ahead > 0.0, axis=-1)
         return bool(answer) if answer.ndim == 0 else answer
 
     def pareto_mask(self, points: ArrayLike) -> NDArray[np.bool_]:
@@ -243,20 +287,44 @@ class Cone:
         >>> Cone.orthant(2).pareto_mask([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
         array([ True,  True, False])
         """
+        from prepex._kernels.centre import facet_scores, reference
         from prepex._kernels.instance import find_front
 
-        x = _checks.real_array("points", points, ("n_points", None), ("n_objectives", self.n_objectives))
+        plain, names = _columns("points", points)
+        if names is not None and self.objectives is not None:
+            plain = np.asarray(plain)[:, _named.order("points", names, self.objectives)]
+        x = _checks.real_array("points", plain, ("n_points", None), ("n_objectives", self.n_objectives))
         mask = np.zeros(len(x), dtype=np.bool_)
-        find_front(np.ascontiguousarray(x @ self.facets.T), mask, np.zeros(len(x), dtype=np.int64))
-        return mask
+        scores = facet_scores(x - reference(x), self.facets)
+        find_front(scores, mask, np.zeros(len(x), dtype=np.int64))
+        return _checks.frozen(mask)
 
-    def _points(self, name: str, value: ArrayLike) -> Floats:
-        points = np.asarray(value, dtype=np.float64)
-        if not np.all(np.isfinite(points)):
-            raise ValueError(f"{name} must be finite, got {points.ravel()[~np.isfinite(points.ravel())][0]}")
-        if points.shape[-1:] != (self.n_objectives,):
-            raise ValueError(f"{name} must have shape (..., {self.n_objectives} = n_objectives), got {points.shape}")
-        return points
+    def _points(self, **given: ArrayLike) -> list[Floats]:
+        """Points (..., L). Names go by those of the cone; if it has none, by those of the first that has some."""
+        found, known = [], self.objectives
+        for name, value in given.items():
+            plain, axes = _named.unlabelled(name, value)
+            points = np.asarray(plain, dtype=np.float64)
+            if not np.all(np.isfinite(points)):
+                raise InputError(f"{name} must be finite, got {points.ravel()[~np.isfinite(points.ravel())][0]}")
+            if points.shape[-1:] != (self.n_objectives,):
+                raise InputError(
+                    f"{name} must have shape (..., {self.n_objectives} = n_objectives), got {points.shape}"
+                )
+            labels = axes[-1] if len(axes) == points.ndim else None
+            if labels is not None and not are_positions(labels):
+                known = tuple(map(str, labels)) if known is None else known
+                points = points.take(_named.order(name, labels, known), axis=-1)
+            found.append(points)
+        return found
+
+
+def _columns(name: str, rows: ArrayLike) -> tuple[Any, tuple[str, ...] | None]:
+    """(rows, the names of their columns or None)."""
+    plain, axes = _named.unlabelled(name, rows)
+    if len(axes) != 2 or axes[1] is None or are_positions(axes[1]):
+        return plain, None
+    return plain, _checks.names(f"columns of {name}", axes[1], len(axes[1]), "objective")
 
 
 def _frozen(rows: Floats) -> Floats:
@@ -269,12 +337,57 @@ def _unit_rows(name: str, value: ArrayLike) -> Floats:
     rows = _checks.real_array(name, value, (f"n_{name}", None), ("n_objectives", None))
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if np.any(lengths == 0):
-        raise ValueError(f"{name} must be directions, got a zero row at position {int(np.argmin(lengths))}")
+        raise InputError(f"{name} must be directions, got a zero row at position {int(np.argmin(lengths))}")
     return np.asarray(rows / lengths)
 
 
+def _angle_facets(degrees: float) -> Floats:
+    lean = np.radians(degrees / 2 - 45)
+    return np.array([[np.cos(lean), np.sin(lean)], [np.sin(lean), np.cos(lean)]])
+
+
+def _require_own_name(name: str, facets: Floats) -> None:
+    """A name says how the cone was made, and reports print it: it must not be that of another cone."""
+    kind, _, inside = name.partition("(") if isinstance(name, str) else (None, "", "")
+    fits = name == ""
+    if kind == "orthant":
+        fits = name == f"orthant({facets.shape[1]})" and np.array_equal(facets, np.eye(facets.shape[1]))
+    elif kind == "angle" and facets.shape == (2, 2):
+        try:
+            degrees = float(inside.removesuffix(")"))
+        except ValueError:
+            degrees = np.nan
+        degrees = degrees if 0.0 < degrees < 180.0 else np.nan
+        # The name has six digits of the angle.
+        off = np.abs(facets - _angle_facets(degrees)).max()
+        fits = name == f"angle({degrees:g})" and bool(off <= 5e-6 * np.radians(degrees) + SAME)
+    elif kind == "tradeoffs":
+        fits = name.endswith(")") and name.isprintable() and bool(facets.min() >= -SAME)
+    if not fits:
+        raise InputError(
+            "name must be empty, or that of Cone.orthant, Cone.angle or Cone.tradeoffs with these facets, "
+            f"got {shown(name)}"
+        )
+
+
+def _require_pointed(rows: Floats) -> None:
+    if np.linalg.matrix_rank(rows, tol=SAME) < rows.shape[1]:
+        line = np.linalg.svd(rows)[2][-1]
+        raise InputError(
+            "facets must make a pointed cone, got one that contains the whole line along "
+            f"{_vector(line)}: no facet distinguishes its two directions"
+        )
+
+
 def _depth(rows: Floats) -> float:
-    """max_x min_i rows_i . x over |x|_inf <= 1: positive iff {x : rows x >= 0} has an interior."""
+    """max_x min_i rows_i . x over |x|_inf <= 1: positive iff {x : rows x >= 0} has an interior.
+
+    At least what the sum of the rows has, which is enough where that is positive, and fast.
+    """
+    ahead = rows.sum(axis=0)
+    found = float((rows @ ahead).min() / max(np.abs(ahead).max(), 1e-300))
+    if found > SAME:
+        return found
     from scipy.optimize import linprog
 
     n = rows.shape[1]
@@ -288,6 +401,9 @@ def _depth(rows: Floats) -> float:
 
 
 def _require_solid(name: str, rows: Floats) -> None:
+    # Mostly the sum of the facets is inside: no solver, and not the time to load one.
+    if (rows @ rows.sum(axis=0)).min() > SAME:
+        return
     from scipy.optimize import linprog
 
     if _depth(rows) > SAME:
@@ -295,11 +411,11 @@ def _require_solid(name: str, rows: Floats) -> None:
     for direction in (*np.eye(rows.shape[1]), *-np.eye(rows.shape[1])):
         answer = linprog(-direction, A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=(-1, 1))
         if -answer.fun > SAME:
-            raise ValueError(
+            raise InputError(
                 f"{name} must make a cone with an interior, got one that is flat: "
                 f"it contains {_vector(answer.x)} but no ball around any of its points"
             )
-    raise ValueError(f"{name} must make a cone with an interior, got an empty one: only the origin meets every facet")
+    raise InputError(f"{name} must make a cone with an interior, got an empty one: only the origin meets every facet")
 
 
 def _irredundant(rows: Floats) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from prepex.cone import Cone
+from prepex.errors import InputError
 from prepex.family import FAMILIES, Family, Gaussian, Product
 from prepex.labels import Labels
 from prepex.sampling import RULES, Rule
@@ -19,26 +20,28 @@ def read(form: str, text: str, keys: Sequence[str]) -> dict[str, Any]:
     """A document of the given form, with exactly these keys."""
     try:
         given = json.loads(text)
-    except (TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"text must be what to_json wrote, got something else: {error}") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(f"text must be what to_json wrote, got something else: {error}") from None
     if not isinstance(given, dict) or "format" not in given:
-        raise ValueError("text must be what to_json wrote, got no 'format'")
+        raise InputError("text must be what to_json wrote, got no 'format'")
     if given["format"] != form:
-        raise ValueError(f"text must have the format {form!r}, got {given['format']!r}")
+        raise InputError(f"text must have the format {form!r}, got {given['format']!r}")
     for key in {*keys} ^ {*given}:
-        raise ValueError(f"text must be what to_json wrote, got {'no' if key in keys else 'an unknown'} {key!r}")
+        raise InputError(f"text must be what to_json wrote, got {'no' if key in keys else 'an unknown'} {key!r}")
     if not isinstance(given["log"], list):
-        raise ValueError(f"log must be a list of outcomes, got {type(given['log']).__name__}")
+        raise InputError(f"log must be a list of outcomes, got {type(given['log']).__name__}")
     return given
 
 
 @contextmanager
 def damaged() -> Iterator[None]:
-    """What only a damaged document can cause, in one clear line."""
+    """What only a damaged document can cause, in one clear line: prepex writes none that fails in these ways."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise ValueError(f"text must be what to_json wrote, got a damaged document: {error!r}") from None
+    except InputError:
+        raise
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, RecursionError) as error:
+        raise InputError(f"text must be what to_json wrote, got a damaged document: {error!r}") from None
 
 
 def of_labels(labels: Labels) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def of_family(family: Family) -> dict[str, Any]:
 def family(given: dict[str, Any]) -> Family:
     """Back."""
     if given["name"] not in FAMILIES:
-        raise ValueError(f"family must be one of {', '.join(FAMILIES)}, got {given['name']!r}")
+        raise InputError(f"family must be one of {', '.join(FAMILIES)}, got {given['name']!r}")
     if given["name"] == "Product":
         return Product([family(single) for single in given["families"]])
     return FAMILIES[given["name"]](**{key: value for key, value in given.items() if key != "name"})
@@ -87,28 +90,39 @@ def of_rule(rule: Rule) -> dict[str, Any]:
     """Name and parameters."""
     known = [name for name, kind in RULES.items() if type(rule) is kind]
     if not known:
-        raise ValueError(f"sampling must be one of the rules of prepex to be written, got {rule!r}")
-    return {"name": known[0], **asdict(rule)}
+        raise InputError(f"sampling must be one of the rules of prepex to be written, got {rule!r}")
+    return {"name": known[0], **_plain(asdict(rule))}
 
 
 def rule(given: dict[str, Any]) -> Rule:
     """Back."""
     if given["name"] not in RULES:
-        raise ValueError(f"sampling must be one of {', '.join(RULES)}, got {given['name']!r}")
+        raise InputError(f"sampling must be one of {', '.join(RULES)}, got {given['name']!r}")
     parameters: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "name"}
     return RULES[given["name"]](**parameters)
 
 
 def of_threshold(threshold: Threshold) -> dict[str, Any]:
     """Name and parameters."""
-    if isinstance(threshold, UserThreshold):
-        raise ValueError("threshold must be one of the named ones to be written, got a function")
-    return {"name": threshold.name, **asdict(threshold)}
+    known = [name for name, kind in THRESHOLDS.items() if type(threshold) is kind]
+    if not known:
+        what = "a function" if isinstance(threshold, UserThreshold) else repr(threshold)
+        raise InputError(f"threshold must be one of the named ones to be written, got {what}")
+    return {"name": known[0], **_plain(asdict(threshold))}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy and pandas as Python's own, which JSON can write."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return _plain(value.tolist()) if hasattr(value, "tolist") else value
 
 
 def threshold(given: dict[str, Any]) -> Threshold:
     """Back."""
     if given["name"] not in THRESHOLDS:
-        raise ValueError(f"threshold must be one of {', '.join(THRESHOLDS)}, got {given['name']!r}")
+        raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}, got {given['name']!r}")
     parameters: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "name"}
     return THRESHOLDS[given["name"]](**parameters)

@@ -5,35 +5,39 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prepex import _checks, document, snapshots
-from prepex._checks import Floats
+from prepex import _checks, _given, _named, document, snapshots
+from prepex._checks import Floats, Ints
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, propose_own
 from prepex.alternatives import Evidence
 from prepex.cone import Cone
+from prepex.errors import InputError
 from prepex.family import Family
 from prepex.labels import Labels
+from prepex.numerals import plural
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
 from prepex.standing import Standing, level_at
-from prepex.stopping import Certified, UserThreshold, as_threshold
+from prepex.stopping import Certified, as_threshold
 
+# Options that a sentence lists.
+MOST_NAMED = 5
 KEYS = (
     *("format", "labels", "family", "cone", "sampling", "threshold"),
     *("delta", "seed", "max_pulls", "max_pending", "log"),
 )
 
 
-class EarlySummaryError(ValueError):
+class EarlySummaryError(InputError):
     """A summary would lie in the pilot."""
 
 
@@ -118,12 +122,11 @@ class Experiment:
                 sizes.append(len(named))
         labels = Labels.make((sizes[0], sizes[1]), given[0], given[1], minimise)
         cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
-        if cone.n_objectives != sizes[1]:
-            raise ValueError(f"cone must be over {sizes[1]} = n_objectives, got one over {cone.n_objectives}")
-        _checks.instance("family", family, Family)
+        cone = cone.ordered(labels.objectives)
+        family = _checks.instance("family", family, Family).ordered(labels.arms, labels.objectives)
         self.family, self.labels = family, labels
         self.delta = _checks.number("delta", delta, low=0.0, high=1.0)
-        self.seed = _checks.whole("seed", seed, low=0)
+        self.seed = _checks.seed(seed)
         self.max_pulls = None if max_pulls is None else _checks.whole("max_pulls", max_pulls, low=sizes[0])
         self.max_pending = _checks.whole("max_pending", max_pending, low=1)
         rule = _checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule)
@@ -132,9 +135,9 @@ class Experiment:
         # A bad allocation or threshold is refused now, not at the first pull.
         self.setting.aim()
         if self.setting.own and not rule.stops_itself:
-            raise ValueError(f"threshold must not be 'own' for a rule without a test of its own, got {rule.name}")
-        if isinstance(self.setting.threshold, UserThreshold):
-            self.setting.threshold.checked(np.ones(sizes[0]), self.delta)
+            raise InputError(f"threshold must not be 'own' for a rule without a test of its own, got {rule.name}")
+        if not self.setting.threshold.compiled:
+            self.setting.threshold.at(np.ones(sizes[0]), self.delta, self.setting.shape)
         # What was told; after `restore` only what was told since.
         self._log: list[Told] = []
         self._n_pulls = self._before = 0
@@ -144,8 +147,12 @@ class Experiment:
 
     # What to do next
 
-    def ask(self, n: int | None = None, *, pending: Iterable[str | int] = ()) -> Any:
-        """The option to try next, or a list of the next n. `pending` are pulls that are out and not told yet.
+    def ask(self, n: int | None = None, *, pending: Any = ()) -> Any:
+        """The option to try next, or a list of the next n. `pending` are pulls that are out and not told yet: arms, as
+        often as they are out, or a mapping from arms to how many.
+
+        After the end (`done`) it goes on to propose options, for those who want closer estimates; what is told then
+        changes means and counts, and no longer the answer. A `Study`, in contrast, hands out nothing more.
 
         >>> from prepex import Gaussian
         >>> experiment = Experiment(3, 2, family=Gaussian(variance=1.0))
@@ -154,23 +161,38 @@ class Experiment:
         """
         wanted = 1 if n is None else _checks.whole("n", n, low=1)
         out = np.zeros(len(self.labels.arms), dtype=np.int64)
-        for arm in (pending,) if isinstance(pending, str | int) else pending:
-            out[_checks.member("pending", arm, self.labels.arms)] += 1
+        for arm, n_out in self._listed(pending):
+            out[_checks.member("pending", arm, self.labels.arms)] += _checks.whole("pending", n_out, low=0)
         if wanted + out.sum() > self.max_pending:
-            raise ValueError(f"n must leave at most {self.max_pending} = max_pending pulls out, got {wanted} more")
+            raise InputError(f"n must leave at most {self.max_pending} = max_pending pulls out, got {wanted} more")
         chosen = [self.labels.arms[arm] for arm in self.choose(wanted, out)]
         return chosen[0] if n is None else chosen
 
+    @staticmethod
+    def _listed(pending: Any) -> Iterable[tuple[Any, Any]]:
+        """(arm, how many)."""
+        # A Series of pandas and the like go by their names, as everywhere.
+        named = _given.pairs(pending)
+        if named is not None:
+            return named
+        if isinstance(pending, str | int | np.integer):
+            return ((pending, 1),)
+        if not isinstance(pending, Iterable):
+            raise InputError(f"pending must be arms, or a mapping from arms to how many, got {pending!r}")
+        return ((arm, 1) for arm in pending)
+
     def choose(self, n: int, pending: ArrayLike) -> list[int]:
-        """The next n options as indices, when `pending` (K,) pulls of each are out: `ask` without words and checks.
+        """The next n options as indices, when `pending` (K,) pulls of each are out: `ask` without words.
 
         >>> from prepex import Gaussian
         >>> Experiment(3, 2, family=Gaussian(variance=1.0)).choose(2, [1, 0, 0])
         [1, 2]
         """
-        out = np.array(pending, dtype=np.int64)
+        wanted, arms = _checks.whole("n", n, low=0), self.labels.arms
+        given = _checks.whole_array("pending", _named.in_order("pending", pending, arms), ("n_arms", len(arms)), low=0)
+        out = given.copy()
         chosen = []
-        for _ in range(n):
+        for _ in range(wanted):
             arm = self._next(out)
             out[arm] += 1
             chosen.append(arm)
@@ -187,11 +209,14 @@ class Experiment:
     def tell(self, arm: str | int, reward: ArrayLike) -> None:
         """One outcome of an option. Any option may be told, asked for or not: the certificate allows it.
 
+        The outcome is a list in the order of the objectives, or a mapping or a Series that names them.
+
         >>> from prepex import Gaussian
         >>> experiment = Experiment(3, ("gain", "cost"), family=Gaussian(variance=1.0), minimise=("cost",))
         >>> experiment.tell("arm 1", [0.3, 2.0])
-        >>> experiment.n_pulls
-        1
+        >>> experiment.tell("arm 1", {"cost": 2.0, "gain": 0.3})
+        >>> experiment.means[1].tolist()
+        [0.3, 2.0]
         """
         self.tell_many([(arm, reward)])
 
@@ -206,11 +231,11 @@ class Experiment:
         """
         n_objectives = len(self.labels.objectives)
         checked = []
-        for entry in outcomes:
-            if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) != 2:
-                raise ValueError(f"outcomes must be pairs (arm, reward), got {entry!r}")
-            arm = _checks.member("arm", entry[0], self.labels.arms)
-            numbers = self.family.as_numbers(entry[1], n_objectives)
+        for entry in _checks.in_some_order("outcomes", outcomes):
+            told, came = _named.pair("outcomes", entry, ("arm", "reward"))
+            arm = _checks.member("arm", told, self.labels.arms)
+            ordered = _named.in_order("reward", came, self.labels.objectives)
+            numbers = self.family.as_numbers(ordered, n_objectives)
             reward = _checks.real_array("reward", numbers, ("n_objectives", n_objectives))
             self.family.check_reward(reward, self.labels.objectives)
             checked.append(Told(arm, reward))
@@ -232,9 +257,10 @@ class Experiment:
         """
         number = _checks.member("arm", arm, self.labels.arms)
         size = _checks.summary_size(n)
-        given = _checks.real_array("mean", mean, ("n_objectives", len(self.labels.objectives)))
+        ordered = _named.in_order("mean", mean, self.labels.objectives)
+        given = _checks.real_array("mean", ordered, ("n_objectives", len(self.labels.objectives)))
         if size == 1:
-            self.tell(number, given)
+            self.tell(self.labels.arms[number], given)
             return
         named = dict(zip(self.labels.objectives, given.tolist(), strict=True))
         exact = self.family.summary_values(named, self.labels.objectives, size)
@@ -259,7 +285,7 @@ class Experiment:
 
     def _require_pilot_over(self, missing: int, n: int) -> None:
         if missing:
-            more = "1 more outcome" if missing == 1 else f"{missing:,} more outcomes"
+            more = plural(missing, "more outcome")
             raise EarlySummaryError(
                 f"a summary of {n:,} outcomes must come when every arm has been tried and the pilot is over, "
                 f"got one before: {more} must come first"
@@ -268,13 +294,14 @@ class Experiment:
     def _take(self, told: Told) -> None:
         self._log.append(told)
         self._n_pulls += told.n
-        self._advance(told.arm, told.reward * self.setting.signs, told.n)
+        self._advance(told.arm, told.reward.copy(), told.n)
 
     def tell_log(self, arms: ArrayLike, rewards: ArrayLike, sizes: ArrayLike | None = None) -> None:
-        """A long log of outcomes that were checked before: arms (n,) as indices, rewards (n, L).
+        """A long log of outcomes: arms (n,), rewards (n, L).
 
-        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses. `sizes` (n,): of how
-        many outcomes each row is the mean; by default 1.
+        As `tell_many`, but much faster, and the outcomes are not kept: `to_json` then refuses. The columns of a
+        DataFrame of rewards are taken by name. `sizes` (n,): of how many outcomes each row is the mean, as in
+        `tell_summary`; by default 1.
 
         >>> from prepex import Gaussian
         >>> experiment = Experiment(2, 1, family=Gaussian(variance=1.0))
@@ -282,15 +309,57 @@ class Experiment:
         >>> experiment.n_pulls
         3
         """
-        who = np.array(arms, dtype=np.int64)
-        rows = np.array(rewards, dtype=np.float64).reshape(who.size, len(self.labels.objectives))
-        benefits = np.ascontiguousarray(rows * self.setting.signs)
-        counts = np.ones(who.size, dtype=np.int64) if sizes is None else np.array(sizes, dtype=np.int64)
+        for name, value in (("rewards", rewards), ("sizes", sizes)):
+            _named.require_same_rows("arms", arms, name, value)
+        ordered = _named.columns_in_order("rewards", rewards, self.labels.objectives)
+        if isinstance(ordered, np.ndarray) and ordered.dtype == bool:
+            ordered = self.family.as_numbers(ordered, len(self.labels.objectives))
+        self._replay(self._positions(arms), ordered, sizes if _given.index_of(sizes) is None else np.asarray(sizes))
+
+    def _positions(self, arms: Any) -> list[int]:
+        """Of names, or of indices where these cannot be confused."""
+        if isinstance(arms, str) or not isinstance(arms, Iterable):
+            raise InputError(f"arms must be a sequence of names or indices, got {arms!r}")
+        known: dict[Any, int] = {}
+        found = []
+        for arm in _checks.in_some_order("arms", arms):
+            # Equal keys need not be the same name: 1 and True, 1 and 1.0.
+            key = type(arm), arm if isinstance(arm, Hashable) else None
+            if key not in known:
+                known[key] = _checks.member("arms", arm, self.labels.arms)
+            found.append(known[key])
+        return found
+
+    def _replay(self, arms: Any, rewards: Any, sizes: Any = None, *, compiled: bool = True) -> None:
+        """Tell rows of a log, arms by index. All are looked at before any is taken; `compiled`: by a quick loop."""
+        K, objectives = len(self.labels.arms), self.labels.objectives
+        if not len(arms) and np.size(rewards) == 0:
+            return
+        who = _checks.whole_array("arms", arms, ("n", None), low=0, high=K - 1)
+        rows = np.array(
+            _checks.real_array("rewards", rewards, ("n", who.size), ("n_objectives", len(objectives))), copy=True
+        )
+        counts = np.ones(who.size, dtype=np.int64)
+        if sizes is not None:
+            counts = _checks.whole_array("sizes", sizes, ("n", who.size), low=1, high=_checks.LARGEST_SUMMARY)
         blocks = np.flatnonzero(counts > 1)
+        self.family.check_rewards(rows[counts == 1], objectives)
+        for at in blocks:
+            named = dict(zip(objectives, rows[at].tolist(), strict=True))
+            rows[at] = [*self.family.summary_values(named, objectives, int(counts[at])).values()]
         if blocks.size:
             first = int(blocks[0])
-            tried = (self.counts > 0) | (np.bincount(who[:first], minlength=len(self.labels.arms)) > 0)
+            tried = (self.counts > 0) | (np.bincount(who[:first], minlength=K) > 0)
             self._require_pilot_over(self._missing(self.n_pulls + first, tried), int(counts[first]))
+        if compiled:
+            self._run_through(who, rows, counts)
+        else:
+            for arm, row, n in zip(who, rows, counts, strict=True):
+                self._take(Told(int(arm), row, int(n)))
+
+    def _run_through(self, who: Ints, rows: Floats, counts: Ints) -> None:
+        """What was looked at before: the rows one after the other, as far as possible by a compiled loop."""
+        rewards = np.array(rows, order="C")
         many = counts.astype(np.float64)
         at = 0
         while at < who.size:
@@ -307,8 +376,8 @@ class Experiment:
                     # As far as the row that ends the budget.
                     spent = np.cumsum(counts[at:])
                     end = min(end, at + int(np.searchsorted(spent, self.max_pulls - self.n_pulls)) + 1)
-            chunk = who[at:end], benefits[at:end], many[at:end]
-            taken = int(observe_run(course, *chunk, self._scratch, course.binding.copy(), float(level)))
+            chunk = who[at:end], rewards[at:end], many[at:end]
+            taken = int(observe_run(course, *chunk, self._scratch, float(level)))
             added = int(counts[at : at + taken].sum())
             at, self._before, self._n_pulls = at + taken, self._before + added, self._n_pulls + added
             if self._stopped is None:
@@ -326,11 +395,11 @@ class Experiment:
                     later.append(told)
                 else:
                     first[told.arm] = told.reward
-            rows = np.array([first[k] for k in range(len(self.labels.arms))]) * self.setting.signs
+            rows = np.array([first[k] for k in range(len(self.labels.arms))])
             self._course = self.setting.open(rows, self.delta)
             self._observe(-1, rows[0], 1)
             for told in later:
-                self._observe(told.arm, told.reward * self.setting.signs, 1)
+                self._observe(told.arm, told.reward.copy(), 1)
         if self._stopped is None:
             self._check()
 
@@ -370,19 +439,19 @@ class Experiment:
     def counts(self) -> Any:
         """Outcomes told of each arm (K,)."""
         if self._course is not None:
-            return self._course.near.inst.N.astype(np.int64)
-        return np.bincount([told.arm for told in self._log], minlength=len(self.labels.arms))
+            return _checks.frozen(self._course.near.inst.N.astype(np.int64))
+        return _checks.frozen(np.bincount([told.arm for told in self._log], minlength=len(self.labels.arms)))
 
     @property
     def means(self) -> Floats:
         """Mean outcomes (K, L) in the user's signs; nan for an arm not tried yet."""
         if self._course is not None:
-            return self._course.M * self.setting.signs
+            return _checks.frozen(self._course.M + self._course.origin)
         sums = np.zeros((len(self.labels.arms), len(self.labels.objectives)))
         for told in self._log:
             sums[told.arm] += told.reward
         with np.errstate(invalid="ignore"):
-            return sums / self.counts[:, None]
+            return _checks.frozen(sums / self.counts[:, None])
 
     @property
     def reached(self) -> float:
@@ -421,7 +490,7 @@ class Experiment:
     def _require_course(self) -> Course:
         if self._course is None:
             missing = [name for name, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
-            raise ValueError(f"every arm must have been tried, got no outcome yet of {', '.join(missing)}")
+            raise InputError(f"every arm must have been tried, got no outcome yet of {', '.join(missing)}")
         return self._course
 
     def _open_answer(self, status: Any) -> Recommendation:
@@ -448,20 +517,36 @@ class Experiment:
         >>> print(experiment.why())  # doctest: +ELLIPSIS
         2 pulls. Looks Pareto optimal: a. The closest alternative: b would become Pareto optimal if ...
         """
-        if self._course is None:
-            return f"{self.n_pulls} pulls: every option must be tried once first. Next: {self.ask()}."
         if self._stopped is not None:
-            answer, later = self._stopped, self.n_pulls - self._stopped.n_pulls
-            parts = [
-                f"Stopped after {answer.n_pulls} pulls: {answer.status} at delta {self.delta:g}.",
-                f"Pareto optimal: {', '.join(answer.arms)}.",
-            ]
-            if answer.undecided:
-                parts.append(f"Undecided: {', '.join(answer.undecided)}.")
-            if later:
-                parts.append(f"The {later} outcomes told since then do not change the answer.")
-            return " ".join(parts)
-        return self._standing().why_not_yet()
+            return self._why_stopped(self._stopped)
+        pulls = plural(self.n_pulls, "pull")
+        if self._course is None:
+            left = [arm for arm, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
+            more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+            return f"{pulls}: every option must be tried once first. Not yet: {', '.join(left[:MOST_NAMED])}{more}."
+        return f"{pulls}. {self._standing().in_words()}"
+
+    def _why_stopped(self, answer: Recommendation) -> str:
+        """What ended it and what it answered; after a budget also all that is missing."""
+        by_budget, later = answer.status == "inconclusive", self.n_pulls - answer.n_pulls
+        cause = f" by the budget of {self.max_pulls:,}" if by_budget else ""
+        after = f"Stopped after {plural(answer.n_pulls, 'pull')}"
+        parts = [f"{after}{cause}: {answer.status} at delta {self.delta:g}."]
+        if answer.arms and (later or not by_budget):
+            looked = "Pareto optimal" if answer.status == "certified" else "Looked Pareto optimal"
+            parts.append(f"{looked}: {', '.join(answer.arms)}.")
+        if answer.undecided:
+            parts.append(f"Undecided: {', '.join(answer.undecided)}.")
+        if later:
+            told = "outcome told since then does" if later == 1 else f"{later:,} outcomes told since then do"
+            parts.append(f"The {told} not change the answer.")
+        if by_budget and self._course is None:
+            missing = [name for name, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
+            parts.append(f"Never tried: {', '.join(missing)}.")
+        elif by_budget:
+            now = f"After {plural(self.n_pulls, 'pull')}: " if later else ""
+            parts.append(now + self._standing().in_words(ended=True))
+        return " ".join(parts)
 
     @property
     def forecast(self) -> int | None:
@@ -480,7 +565,7 @@ class Experiment:
         1
         """
         if self._before:
-            raise ValueError(f"to_json needs everything told, got only what was told since pull {self._before}")
+            raise InputError(f"to_json needs everything told, got only what was told since pull {self._before}")
         log = [told.row for told in self._log]
         return json.dumps({"format": "prepex experiment 1", **self.settings(), "log": log})
 
@@ -510,7 +595,7 @@ class Experiment:
         >>> Experiment.from_json("{}")
         Traceback (most recent call last):
         ...
-        ValueError: text must be what to_json wrote, got no 'format'
+        prepex.InputError: text must be what to_json wrote, got no 'format'
         """
         given = document.read("prepex experiment 1", text, KEYS)
         with document.damaged():
@@ -519,11 +604,8 @@ class Experiment:
                 (row["arm"], row["mean"], row["n"]) if isinstance(row, dict) else (row[0], row[1:], 1)
                 for row in given["log"]
             ]
-        for arm, reward, n in told:
-            if n == 1:
-                experiment.tell(arm, reward)
-            else:
-                experiment.tell_summary(arm, n, reward)
+            arms, rewards, sizes = ([row[part] for row in told] for part in range(3))
+            experiment._replay(arms, rewards, sizes, compiled=False)
         return experiment
 
     @classmethod
@@ -572,7 +654,8 @@ class Experiment:
     def restore(self, snapshot: bytes) -> None:
         """Go on from a snapshot of an experiment with the same settings; forget what was told here.
 
-        What was told before the snapshot is not kept: `to_json` then refuses.
+        What was told before the snapshot is not kept: `to_json` then refuses. Restore only what you trust: a snapshot
+        has check sums against damage, none against malice. Documents and logs of strangers are read with care.
         """
         with document.damaged():
             given, numbers = snapshots.unpack(snapshot)
@@ -585,10 +668,16 @@ class Experiment:
                 fields: dict[str, Any] = dict(given["stopped"])
                 fields |= {name: tuple(fields[name]) for name in ("arms", "decided", "undecided")}
                 stopped = Recommendation(**fields)
-            log = [Told(int(arm), np.array(reward, dtype=np.float64)) for arm, *reward in given["log"]]
+            n_objectives = ("n_objectives", len(self.labels.objectives))
+            log = [
+                Told(_checks.member("arm", arm, self.labels.arms), _checks.real_array("reward", reward, n_objectives))
+                for arm, *reward in given["log"]
+            ]
+            n_pulls = _checks.whole("n_pulls", given["n_pulls"], low=len(log))
             self._course, self._stopped, self._log = course, stopped, log
-            self._n_pulls = given["n_pulls"]
+            self._n_pulls = n_pulls
             self._before = self._n_pulls - len(log)
 
     def __repr__(self) -> str:
-        return f"Experiment({len(self.labels.arms)} arms, {self.n_pulls} pulls, {self.recommendation.status})"
+        size = f"{plural(len(self.labels.arms), 'arm')}, {plural(self.n_pulls, 'pull')}"
+        return f"Experiment({size}, {self.recommendation.status})"

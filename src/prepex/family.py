@@ -20,11 +20,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prepex import _checks
+from prepex import _checks, _named
 from prepex._checks import Floats
+from prepex._given import are_positions
+from prepex.errors import InputError, shown
 
 # Codes of _kernels/laws/law.py, which importing this module must not load.
-GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = range(5)
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = LAWS = 0, 1, 2, 3, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,9 @@ class Laws:
     shared: Any = False
 
     def __post_init__(self) -> None:
+        unknown = [code for code in np.asarray(self.codes).tolist() if code not in LAWS]
+        if unknown:
+            raise InputError(f"law must be one of the codes {', '.join(map(str, LAWS))}, got {unknown[0]!r}")
         object.__setattr__(self, "shared", np.broadcast_to(np.asarray(self.shared, dtype=np.bool_), len(self.codes)))
 
     @property
@@ -62,6 +67,10 @@ class Family(ABC):
     def laws(self, n_arms: int, n_objectives: int) -> Laws | None:
         """A law for each objective; None for a Gaussian of known covariance, which has kernels of its own."""
 
+    def ordered(self, arms: Sequence[str], objectives: Sequence[str]) -> "Family":
+        """The same family with what was given by name in the order of these names."""
+        return self
+
     def check_means(self, means: Floats, objectives: Sequence[str]) -> None:
         """Refuse means outside the domain, naming objective, family and value."""
         laws = self.laws(means.shape[0], means.shape[1])
@@ -69,14 +78,24 @@ class Family(ABC):
             return
         for q, code in enumerate(laws.codes):
             for k, mean in enumerate(means[:, q]):
-                if not in_domain(code, mean):
-                    raise ValueError(
-                        f"mean of {objectives[q]!r} must be {_DOMAIN[code]} for {laws.names[q]}, got {mean:g} (arm {k})"
+                if not in_domain(code, mean) or _limit(code, mean):
+                    raise InputError(
+                        f"mean of {objectives[q]!r} must be {_DOMAIN[code]}{_limit(code, mean)} for {laws.names[q]}, "
+                        f"got {mean:g} (arm {k})"
                     )
 
     def check_reward(self, reward: Floats, objectives: Sequence[str]) -> None:
         """Refuse a reward outside the support, naming objective, family and value."""
         self.check_values(dict(zip(objectives, reward.tolist(), strict=True)), objectives)
+
+    def check_rewards(self, rewards: Floats, objectives: Sequence[str]) -> None:
+        """The same of many rewards (n, L) at once."""
+        laws = self.laws(1, len(objectives))
+        if laws is None:
+            return
+        for q, code in enumerate(laws.codes):
+            for row in np.flatnonzero(~_in_support(code, rewards[:, q]))[:1]:
+                self.check_values({objectives[q]: float(rewards[row, q])}, objectives)
 
     def as_numbers(self, outcome: Any, n_objectives: int) -> Any:
         """The same outcome; True and False of yes-or-no objectives become 1 and 0.
@@ -85,7 +104,12 @@ class Family(ABC):
         ([1.0, 0.0], [True])
         """
         laws = self.laws(1, n_objectives)
-        if laws is None or not isinstance(outcome, list | tuple | np.ndarray) or len(outcome) != n_objectives:
+        if laws is None or not isinstance(outcome, list | tuple | np.ndarray):
+            return outcome
+        if isinstance(outcome, np.ndarray) and outcome.dtype == bool:
+            yes_or_no = all(code == BERNOULLI for code in laws.codes)
+            return outcome.astype(np.float64) if yes_or_no else outcome
+        if len(outcome) != n_objectives:
             return outcome
         return [
             float(value) if code == BERNOULLI and isinstance(value, bool | np.bool_) else value
@@ -99,8 +123,9 @@ class Family(ABC):
             return
         for q, (name, code) in enumerate(zip(objectives, laws.codes, strict=True)):
             if name in values and not _in_support(code, values[name]):
-                raise ValueError(
-                    f"reward of {name!r} must be {_SUPPORT[code]} for {laws.names[q]}, got {values[name]:g}"
+                raise InputError(
+                    f"reward of {name!r} must be {_SUPPORT[code]}{_limit(code, values[name])} for {laws.names[q]}, "
+                    f"got {values[name]:g}"
                 )
 
     def summary_values(self, values: Mapping[str, float], objectives: Sequence[str], n: int) -> dict[str, float]:
@@ -114,7 +139,7 @@ class Family(ABC):
             return found
         if laws.unknown:
             unknown = next(q for q, code in enumerate(laws.codes) if code == STUDENT or laws.shared[q])
-            raise ValueError(
+            raise InputError(
                 f"outcomes of {objectives[unknown]!r} must be told one by one for {laws.names[unknown]}, "
                 f"got a mean of {n}: the variance is estimated from their squares"
             )
@@ -124,28 +149,32 @@ class Family(ABC):
             possible = True
             if code in (BERNOULLI, POISSON):
                 total = round(values[name] * n)
-                possible = abs(values[name] * n - total) <= WHOLE
+                # Beside the digits that a user leaves out, the rounding of a large mean.
+                possible = abs(values[name] * n - total) <= max(WHOLE, 2.0**-52 * abs(total))
                 found[name] = total / n
-            if not possible or not in_domain(code, found[name]):
-                raise ValueError(
-                    f"mean of {name!r} must be that of {n} outcomes, each {_SUPPORT[code]}, for {laws.names[q]}, "
-                    f"got {values[name]!r} (with all its digits?)"
+            if not possible or not in_domain(code, found[name]) or _limit(code, found[name]):
+                raise InputError(
+                    f"mean of {name!r} must be that of {n} outcomes, each {_SUPPORT[code]}"
+                    f"{_limit(code, values[name])}, for {laws.names[q]}, got {values[name]!r} (with all its digits?)"
                 )
         return found
 
 
 # How far a sum of whole numbers, found from their mean, may be from one.
 WHOLE = 1e-6
+# The largest count that a double holds exactly, as it does every smaller one.
+LARGEST_COUNT = 2.0**53
 _SUPPORT = {BERNOULLI: "0 or 1", POISSON: "0, 1, 2, ...", EXPONENTIAL: "positive"}
 _DOMAIN = {BERNOULLI: "in [0, 1]", POISSON: "at least 0", EXPONENTIAL: "positive"}
 
 
-def _in_support(code: int, value: float) -> bool:
+def _in_support(code: int, value: Any) -> Any:
+    """Of one value, or of an array of them."""
     if code == BERNOULLI:
-        return value in (0.0, 1.0)
+        return (value == 0.0) | (value == 1.0)
     if code == POISSON:
-        return value >= 0.0 and value == np.floor(value)
-    return code != EXPONENTIAL or value > 0.0
+        return (value >= 0.0) & (value == np.floor(value)) & (value <= LARGEST_COUNT)
+    return value >= _checks.SMALLEST if code == EXPONENTIAL else np.isfinite(value)
 
 
 def in_domain(code: int, mean: float) -> bool:
@@ -157,6 +186,13 @@ def in_domain(code: int, mean: float) -> bool:
     return code != EXPONENTIAL or mean > 0.0
 
 
+def _limit(code: int, value: float) -> str:
+    """Why a count is too large, or a positive number too small."""
+    if code == POISSON and value > LARGEST_COUNT:
+        return ", at most 2^53 (larger counts cannot be told apart)"
+    return f", at least {_checks.SMALLEST:g}" if code == EXPONENTIAL and 0.0 < value < _checks.SMALLEST else ""
+
+
 @dataclass(frozen=True, eq=False)
 class Gaussian(Family):
     """Gaussian rewards; one of
@@ -164,8 +200,12 @@ class Gaussian(Family):
     - `variance`: a scalar, or one per objective (independent objectives)
     - `covariance`: (L, L) shared by the arms, or (K, L, L) with one per arm
     - `variance="unknown"`: independent objectives, a variance for each objective of each arm, estimated from its
-      outcomes, or with `shared=True` a variance for each objective, the same for all arms, estimated from all outcomes;
+      outcomes, or with `shared=True` a variance for each objective, the same for all arms, estimated from all outcomes
+      (under a cone whose facets mix objectives `certified` needs the correlations to be the same for all arms, too);
       a simulation is told the true ones by `noise`: a scalar, (L,), or (K, L) if not shared
+
+    What has names (a mapping, a Series, a DataFrame such as `frame.cov()`) is put in the order of the objectives, and
+    of the arms, by the experiment or problem that it is given to.
 
     >>> Gaussian(variance=0.5).covariances(n_arms=3, n_objectives=2)
     array([[[0.5, 0. ],
@@ -184,21 +224,23 @@ class Gaussian(Family):
     shared: bool = False
 
     def __post_init__(self) -> None:
+        self._put_names_aside()
         if (self.variance is None) == (self.covariance is None):
-            raise ValueError("Gaussian needs exactly one of variance= and covariance=, got both or neither")
+            came = "neither" if self.variance is None else "both"
+            raise InputError(f"Gaussian needs exactly one of variance= and covariance=, got {came}")
         for name, given in (("noise", self.noise is not None), ("shared", self.shared is not False)):
             if given and not self.unknown:
-                raise ValueError(f"{name} must be left out unless the variance is 'unknown'")
+                raise InputError(f"{name} must be left out unless the variance is 'unknown'")
         if not isinstance(self.shared, bool):
-            raise ValueError(f"shared must be True or False, got {self.shared!r}")
+            raise InputError(f"shared must be True or False, got {self.shared!r}")
         if self.noise is not None:
             if self.shared and np.ndim(self.noise) > 1:
-                raise ValueError(f"noise must be a number or one for each objective if shared, got {self.noise!r}")
+                raise InputError(f"noise must be a number or one for each objective if shared, got {self.noise!r}")
             shape = [("n_arms", None), ("n_objectives", None)][2 - np.ndim(self.noise) :]
             checked = (
-                _checks.number("noise", self.noise, low=0.0)
+                _checks.variance("noise", self.noise)
                 if np.ndim(self.noise) == 0
-                else _checks.positive("noise", _checks.real_array("noise", self.noise, *shape))
+                else _checks.variances("noise", _checks.real_array("noise", self.noise, *shape))
             )
             object.__setattr__(self, "noise", checked)
         if self.unknown:
@@ -207,6 +249,47 @@ class Gaussian(Family):
             object.__setattr__(self, "variance", _checked_variance(self.variance))
         else:
             object.__setattr__(self, "covariance", _checked_covariance(self.covariance))
+
+    def _put_names_aside(self) -> None:
+        """Numbers in their own order, until `ordered`."""
+        names: dict[str, _named.Axes] = {}
+        for name in ("variance", "covariance", "noise"):
+            plain, axes = _named.unlabelled(name, getattr(self, name))
+            kept = tuple(None if labels is None or are_positions(labels) else labels for labels in axes)
+            if any(labels is not None for labels in kept):
+                names[name] = kept
+            if any(labels is not None for labels in axes):
+                object.__setattr__(self, name, plain)
+            if name == "covariance" and name in names:
+                # Rows are what columns are, whichever of them say so.
+                *outer, rows, columns = (None, None, *kept)[-max(len(kept), 2) :]
+                rows, columns = rows or columns, columns or rows
+                if rows != columns:
+                    order = _named.order("rows of covariance", rows or (), [*map(str, columns or ())])
+                    object.__setattr__(self, name, np.asarray(plain).take(order, axis=-2))
+                names[name] = (*outer, columns, columns)
+        object.__setattr__(self, "_names", names)
+
+    def ordered(self, arms: Sequence[str], objectives: Sequence[str]) -> "Gaussian":
+        """The same with what was given by name in the order of these names.
+
+        >>> Gaussian(variance={"cost": 4.0, "gain": 1.0}).ordered(("a", "b"), ("gain", "cost"))
+        Gaussian(variance=[1.0, 4.0])
+        """
+        names: dict[str, _named.Axes] = self.__dict__["_names"]
+        if not names:
+            return self
+        given = {"variance": self.variance, "covariance": self.covariance, "noise": self.noise}
+        for name, axes in names.items():
+            table = np.asarray(given[name])
+            # Of a variance for each arm, a noise or a covariance, the first dimension is that of the arms.
+            by_arm = table.ndim == (3 if name == "covariance" else 2)
+            for axis, labels in enumerate(axes):
+                if labels is not None:
+                    known = arms if by_arm and axis == 0 else objectives
+                    table = table.take(_named.order(f"names of {name}", labels, known), axis=axis)
+            given[name] = table
+        return Gaussian(**given, shared=self.shared)
 
     def __repr__(self) -> str:
         if self.covariance is not None:
@@ -235,9 +318,9 @@ class Gaussian(Family):
         if self.noise is not None:
             given = np.asarray(self.noise, dtype=np.float64)
             if given.ndim == 1 and given.size != n_objectives:
-                raise ValueError(f"noise must have shape ({n_objectives} = n_objectives,), got {given.shape}")
+                raise InputError(f"noise must have shape ({n_objectives} = n_objectives,), got {given.shape}")
             if given.ndim == 2 and given.shape != (n_arms, n_objectives) and n_arms > 1:
-                raise ValueError(f"noise must have shape ({n_arms} = n_arms, {n_objectives}), got {given.shape}")
+                raise InputError(f"noise must have shape ({n_arms} = n_arms, {n_objectives}), got {given.shape}")
             noise = np.broadcast_to(given if given.ndim < 2 or n_arms > 1 else given[:1], (n_arms, n_objectives))
         names = (f"Gaussian(variance='unknown'{', shared=True' if self.shared else ''})",) * n_objectives
         code = GAUSSIAN if self.shared else STUDENT
@@ -252,13 +335,13 @@ class Gaussian(Family):
         if self.covariance is None:
             variance: Floats = np.asarray(self.variance, dtype=np.float64)
             if variance.ndim == 1 and variance.size != n_objectives:
-                raise ValueError(f"variance must have shape ({n_objectives} = n_objectives,), got {variance.shape}")
+                raise InputError(f"variance must have shape ({n_objectives} = n_objectives,), got {variance.shape}")
             return np.diag(np.broadcast_to(variance, n_objectives)).astype(np.float64)[None]
         covariance = np.asarray(self.covariance)
         expected = (n_arms, n_objectives, n_objectives)[3 - covariance.ndim :]
         if covariance.shape != expected:
             words = "(n_arms, n_objectives, n_objectives)" if covariance.ndim == 3 else "(n_objectives, n_objectives)"
-            raise ValueError(f"covariance must have shape {expected} = {words}, got {covariance.shape}")
+            raise InputError(f"covariance must have shape {expected} = {words}, got {covariance.shape}")
         return covariance.reshape(-1, n_objectives, n_objectives)
 
     def divergence(self, mean: ArrayLike, other: ArrayLike, *, arm: int = 0) -> float:
@@ -340,14 +423,14 @@ class Product(Family):
 
     def __init__(self, families: Sequence[Family]) -> None:
         if isinstance(families, str) or not isinstance(families, Sequence) or not families:
-            raise ValueError(f"families must be a sequence, one for each objective, got {families!r}")
+            raise InputError(f"families must be a sequence, one for each objective, got {shown(families)}")
         given = tuple(families)
         for family in given:
             _checks.instance("families", family, Family)
             if isinstance(family, Product):
-                raise ValueError("families must be one for each objective, got a Product among them")
+                raise InputError("families must be one for each objective, got a Product among them")
             if isinstance(family, Gaussian) and not family.single:
-                raise ValueError(f"families must be of one objective each, got {family!r}")
+                raise InputError(f"families must be of one objective each, got {family!r}")
         object.__setattr__(self, "families", given)
 
     def __repr__(self) -> str:
@@ -356,7 +439,7 @@ class Product(Family):
     def laws(self, n_arms: int, n_objectives: int) -> Laws:
         """One each."""
         if len(self.families) != n_objectives:
-            raise ValueError(f"families must be {n_objectives} = n_objectives, got {len(self.families)}")
+            raise InputError(f"families must be {n_objectives} = n_objectives, got {len(self.families)}")
         codes, scale, names = [], np.ones(n_objectives), []
         noise, shared = np.ones((n_arms, n_objectives)), np.zeros(n_objectives, dtype=np.bool_)
         told = True
@@ -408,7 +491,7 @@ def _sum_of_laws(family: Family, mean: ArrayLike, other: ArrayLike, arm: int) ->
     assert laws is not None
     scale = laws.scale if laws.noise is None else laws.noise[arm]
     if laws.unknown and laws.noise is None:
-        raise ValueError("noise must be given for a divergence of unknown variance")
+        raise InputError("noise must be given for a divergence of unknown variance")
     return float(sum(divergence(int(c), m, y, s) for c, m, y, s in zip(laws.codes, mu, x, scale, strict=True)))
 
 
@@ -427,10 +510,10 @@ def draw_noise(laws: Laws, rng: np.random.Generator, rows: int) -> Floats:
 
 def _checked_variance(variance: ArrayLike) -> Floats | float:
     if isinstance(variance, str):
-        raise ValueError(f"variance must be a number, one for each objective, or 'unknown', got {variance!r}")
+        raise InputError(f"variance must be a number, one for each objective, or 'unknown', got {shown(variance)}")
     if np.ndim(variance) == 0:
-        return _checks.number("variance", variance, low=0.0)
-    return _checks.positive("variance", _checks.real_array("variance", variance, ("n_objectives", None)))
+        return _checks.variance("variance", variance)
+    return _checks.variances("variance", _checks.real_array("variance", variance, ("n_objectives", None)))
 
 
 def _checked_covariance(covariance: ArrayLike | None) -> Floats:

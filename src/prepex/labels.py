@@ -1,12 +1,13 @@
 """Names and signs: the border between the user's objectives and the inside, where everything is maximised."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from prepex import _checks
 from prepex._checks import Floats
+from prepex.errors import InputError, shown
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,9 @@ class Labels:
         """
         n_arms, n_objectives = shape
         known = _checks.names("objectives", objectives, n_objectives, "objective")
-        given = (minimise,) if isinstance(minimise, str) else tuple(minimise)
+        if isinstance(minimise, Mapping):
+            raise InputError(f"minimise must be names of objectives that are costs, got {shown(minimise)}")
+        given = (minimise,) if isinstance(minimise, str) or not isinstance(minimise, Iterable) else tuple(minimise)
         chosen = {_checks.member("minimise", entry, known) for entry in given}
         return cls(
             _checks.names("arms", arms, n_arms, "arm"),
@@ -43,4 +46,5 @@ class Labels:
     @property
     def signs(self) -> Floats:
         """+1 for a maximised objective, -1 for a minimised one: benefit = sign * value, and back."""
-        return np.array([-1.0 if name in self.minimise else 1.0 for name in self.objectives])
+        signs: Floats = np.array([-1.0 if name in self.minimise else 1.0 for name in self.objectives])
+        return _checks.frozen(signs)

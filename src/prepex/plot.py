@@ -1,5 +1,6 @@
 """Pictures. Needs matplotlib: `pip install "prepex[plot]"`."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,13 +9,18 @@ import numpy as np
 
 from prepex import _checks
 from prepex.cone import Cone
+from prepex.errors import InputError
+from prepex.extras import need
+from prepex.numerals import plural
 from prepex.problem import Problem
-from prepex.runs import Runs, check_ending
+from prepex.runs import FLOOR_TOL, Runs, check_ending
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg", ".pdf")
+# Arms with names beside their points.
+MOST_NAMES = 12
 
 # Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
 STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
@@ -30,21 +36,21 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
     """
     _checks.instance("problem", problem, Problem)
     if problem.n_objectives != 2:
-        raise ValueError(f"problem must have 2 objectives to be drawn, got {problem.n_objectives}")
+        raise InputError(f"problem must have 2 objectives to be drawn, got {problem.n_objectives}")
     new_figure = figure_class()
     if isinstance(cones, Cone):
         cones = [cones]
     chosen = [problem.cone] if cones is None else list(_checks.listed("cones", cones, "cones"))
     for cone in chosen:
         if _checks.instance("cones", cone, Cone).n_objectives != 2:
-            raise ValueError(f"cones must be over 2 objectives, got {cone!r}")
+            raise InputError(f"cones must be over 2 objectives, got {cone!r}")
     figure = new_figure(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
     means = problem.means
-    axes.scatter(*means.T, s=14, color="0.72", linewidths=0, label=f"{problem.n_arms} arms", zorder=1)
+    axes.scatter(*means.T, s=14, color="0.72", linewidths=0, label=plural(problem.n_arms, "arm"), zorder=1)
     for index, cone in enumerate(chosen):
         colour, marker, size = STYLES[index % len(STYLES)]
-        front = means[cone.pareto_mask(problem.benefits)]
+        front = means[cone.ordered(problem.labels.objectives).pareto_mask(problem.benefits)]
         front = front[np.argsort(front[:, 0])]
         label = f"Pareto set, {cone.name or f'cone {index + 1}'}: {len(front)}"
         axes.plot(*front.T, color=colour, linewidth=1.0, alpha=0.6, zorder=2 + index)
@@ -59,18 +65,24 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
             label=label,
             zorder=3 + index,
         )
+    if problem.n_arms <= MOST_NAMES:
+        for name, mean in zip(problem.labels.arms, means, strict=True):
+            short = textwrap.shorten(name.replace("$", r"\$"), 24, placeholder="…")
+            axes.annotate(short, mean, xytext=(6, 5), textcoords="offset points", fontsize=8, color="0.25")
     for name, set_label in zip(problem.labels.objectives, (axes.set_xlabel, axes.set_ylabel), strict=True):
         set_label(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better)")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
-    figure.legend(loc="outside upper center", ncols=len(chosen) + 1, frameon=False)
+    _legend(figure, *axes.get_legend_handles_labels())
     if path is not None:
         save(figure, path)
     return figure
 
 
-def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
+def stopping_times(runs: Runs, *, path: str | Path | None = None, tol: float = FLOOR_TOL) -> "Figure":
     """Box plots of the stopping times, one panel a delta, with the floor and each error rate. Saved if `path` is given.
+
+    `tol` is the relative gap of the T* behind the floor, as of `Runs.summary`.
 
     >>> from prepex import simulate
     >>> from prepex.instances import correlated
@@ -80,7 +92,7 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     'delta = 0.1'
     """
     _checks.instance("runs", runs, Runs)
-    summaries = runs.summary()
+    summaries = runs.summary(tol)
     rows = list(runs.rows())
     labels = list(dict.fromkeys((cell.rule, cell.threshold) for cell in summaries))
     height = 1.2 + 0.5 * len(labels)
@@ -96,7 +108,7 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
                 positions=[place],
                 orientation="horizontal",
                 widths=0.6,
-                showfliers=False,
+                flierprops={"marker": ".", "markersize": 3, "markeredgecolor": "0.5"},
                 showmeans=True,
                 medianprops={"color": "black"},
             )
@@ -111,8 +123,9 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
                 fontsize=7.5,
                 color="0.35",
             )
-        axes.axvline(runs.bound.floor(delta), color=STYLES[1][0], linewidth=1.2, label="floor T* kl(delta, 1-delta)")
+        axes.axvline(runs.floor(delta, tol), color=STYLES[1][0], linewidth=1.2, label="floor T* kl(delta, 1-delta)")
         axes.plot([], [], marker="^", color="C2", linestyle="none", label="mean")
+        axes.plot([], [], marker=".", color="0.5", linestyle="none", label="runs far from the others")
         axes.set_yticks(range(len(labels)), [f"{rule}\n({threshold})" for rule, threshold in labels])
         axes.set_ylim(len(labels) - 0.4, -0.7)
         axes.set_xlim(left=0)
@@ -123,7 +136,7 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None) -> "Figure":
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.25, linewidth=0.6)
     handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=2, frameon=False)
+    _legend(figure, handles, names)
     if path is not None:
         save(figure, path)
     return figure
@@ -141,7 +154,7 @@ def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     """
     _checks.instance("runs", runs, Runs)
     if not runs.records[0].moments:
-        raise ValueError("runs must have been simulated with moments= to have error curves, got none")
+        raise InputError("runs must have been simulated with moments= to have error curves, got none")
     figure = figure_class()(figsize=(7.2, 4.6), layout="constrained")
     axes = figure.add_subplot()
     for rule, (moments, wrong) in runs.error_curve().items():
@@ -157,19 +170,30 @@ def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     return figure
 
 
+def _legend(figure: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:
+    """Above the axes, in as many columns as fit; the figure grows by the rows beyond the first."""
+    lines = [textwrap.fill(name, 80) for name in names]
+    for columns in range(len(lines), 0, -1):
+        legend = figure.legend(handles, lines, loc="outside upper center", ncols=columns, frameon=False)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            break
+        legend.remove()
+    rows = -(-sum(line.count("\n") + 1 for line in lines) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.22 * (rows - 1))
+
+
 def save(figure: "Figure", path: str | Path) -> None:
     """Write the figure; the ending of `path` gives the format (png, svg, pdf)."""
     check_ending(path, FORMATS)
     try:
         figure.savefig(path, dpi=160)
     except (OSError, ValueError) as error:
-        raise ValueError(f"path must be a writable png, svg or pdf file, got {str(path)!r}: {error}") from None
+        raise InputError(f"path must be a writable png, svg or pdf file, got {str(path)!r}: {error}") from None
 
 
 def figure_class() -> Any:
     """Matplotlib's Figure without pyplot: no global state, no display, safe in a server."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError('plots need matplotlib: pip install "prepex[plot]"') from None
+    need("plot", "plots need", "matplotlib")
+    from matplotlib.figure import Figure
+
     return Figure

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from prepex import _checks
+from prepex import _checks, _named
 from prepex._checks import Floats
 from prepex.cone import Cone
 from prepex.family import Family, Gaussian
 from prepex.labels import Labels
+from prepex.numerals import plural
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -17,7 +18,8 @@ class Problem:
     """K arms whose mean outcomes are known: what a simulation pulls from and a lower bound is computed for.
 
     `means` (K, L) and the covariance are in the user's units; objectives named in `minimise` are costs. The cone
-    orders benefits: every objective counted so that more is better.
+    orders benefits: every objective counted so that more is better. The rows and columns of a DataFrame are the arms
+    and the objectives, by name.
 
     >>> problem = Problem(
     ...     [[3.0, 1.0], [1.0, 0.2], [0.5, 2.0]],
@@ -45,10 +47,12 @@ class Problem:
     ) -> None:
         _checks.instance("cone", cone, Cone)
         _checks.instance("family", family, Family)
+        means, arms, objectives = _named.of_table("means", means, arms, objectives)
         checked = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", cone.n_objectives))
+        made = Labels.make(checked.shape, arms, objectives, minimise)
+        family, cone = family.ordered(made.arms, made.objectives), cone.ordered(made.objectives)
         if isinstance(family, Gaussian) and not family.unknown:
             family.covariances(*checked.shape)
-        made = Labels.make(checked.shape, arms, objectives, minimise)
         family.check_means(checked, made.objectives)
         for name, value in (
             ("means", checked),
@@ -88,7 +92,7 @@ class Problem:
     @property
     def benefits(self) -> Floats:
         """The means with every objective counted so that more is better."""
-        return self.means * self.labels.signs
+        return _checks.frozen(self.means * self.labels.signs)
 
     @property
     def pareto_set(self) -> tuple[int, ...]:
@@ -101,4 +105,5 @@ class Problem:
         return tuple(self.labels.arms[k] for k in self.pareto_set)
 
     def __repr__(self) -> str:
-        return f"Problem({self.n_arms} arms, {self.n_objectives} objectives, {self.family!r}, {self.cone!r})"
+        size = f"{plural(self.n_arms, 'arm')}, {plural(self.n_objectives, 'objective')}"
+        return f"Problem({size}, {self.family!r}, {self.cone!r})"

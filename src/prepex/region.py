@@ -14,8 +14,10 @@ from numpy.typing import ArrayLike
 
 from prepex import _checks
 from prepex._checks import Floats
+from prepex._kernels.course import Course
 from prepex._kernels.laws.fresh import LawFresh
 from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, POISSON, STUDENT, divergence
+from prepex.errors import InputError
 
 # Fixed before any data: a constant is sharpest near n of about ten times itself.
 GRID = (1.0, 16.0, 256.0, 4096.0, 65536.0)
@@ -24,12 +26,17 @@ GRID = (1.0, 16.0, 256.0, 4096.0, 65536.0)
 def radius(counts: ArrayLike, n_objectives: int, delta: float) -> Floats:
     """The radius r of each arm's ellipsoid in standard deviations of one outcome (K,); inf for an arm without any.
 
+    K is the number of `counts`: give those of all arms. Regions from a part of them hold for this part alone, and only
+    if it was chosen before the outcomes.
+
     >>> radius([1, 100, 10_000], n_objectives=2, delta=0.05).round(3)
     array([5.052, 0.416, 0.042])
     >>> float(radius([0], n_objectives=1, delta=0.05)[0])
     inf
     """
-    n = np.asarray(counts, dtype=np.float64)[:, None]
+    n = _checks.real_array("counts", counts, ("n_arms", None))[:, None]
+    if not np.all(n >= 0):
+        raise InputError(f"counts must be at least 0, got {n.min():g}")
     L = _checks.whole("n_objectives", n_objectives, low=1)
     level = np.log(len(n) / _checks.number("delta", delta, low=0.0, high=1.0))
     rho = np.array(GRID)
@@ -40,7 +47,7 @@ def radius(counts: ArrayLike, n_objectives: int, delta: float) -> Floats:
     found = np.full(len(n), np.inf)
     if tried.any():
         found[tried] = np.sqrt(_root(slope[tried], offset[tried], level))
-    return found
+    return _checks.frozen(found)
 
 
 def _root(slope: Floats, offset: Floats, level: float) -> Floats:
@@ -58,8 +65,13 @@ def _root(slope: Floats, offset: Floats, level: float) -> Floats:
     return q
 
 
-def intervals(fresh: LawFresh, delta: float) -> Floats:
-    """Ends of the interval of every mean (K, L, 2); nan before the outcomes after the pilot say anything."""
+def intervals(course: Course, delta: float) -> Floats:
+    """Ends of the interval of every mean (K, L, 2); nan before the outcomes after the pilot say anything.
+
+    For families beyond the known Gaussian.
+    """
+    fresh = course.fresh
+    assert isinstance(fresh, LawFresh)
     inst = fresh.inst
     K, L = inst.M.shape
     level = np.log(K * L / delta)
@@ -76,19 +88,25 @@ def intervals(fresh: LawFresh, delta: float) -> Floats:
                 low = 0.0 if law in (BERNOULLI, POISSON, EXPONENTIAL) else -np.inf
                 high = 1.0 if law == BERNOULLI else np.inf
                 found[k, q] = _end(price, mean, low, room), _end(price, mean, high, room)
-    return found
+    return found + course.origin[:, None]
 
 
 def _end(price: Callable[[float], float], mean: float, border: float, room: float) -> float:
     """Where the price, which grows from 0 at the mean to the border, reaches `room`, or the border."""
-    if mean == border:
+    from scipy.optimize import brentq
+
+    if mean == border or room <= 0.0:
         return mean
     side = 1.0 if border > mean else -1.0
     reach = abs(border - mean) if np.isfinite(border) else 1e-6 * (1.0 + abs(mean))
     while not np.isfinite(border) and price(mean + side * reach) < room:
         reach *= 2.0
-    near, far = 0.0, reach
-    for _ in range(60):
-        middle = 0.5 * (near + far)
-        near, far = (middle, far) if price(mean + side * middle) < room else (near, middle)
-    return mean + side * far
+
+    def missing(distance: float) -> float:
+        # At the border of a domain the price is infinite or not a number: any value above 0 says as much.
+        over = price(mean + side * distance) - room
+        return over if over < 1.0 else 1.0
+
+    if missing(reach) <= 0.0:
+        return mean + side * reach
+    return mean + side * float(brentq(missing, 0.0, reach, xtol=1e-300, rtol=1e-14, maxiter=1000))

@@ -4,15 +4,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepex import _checks
+from prepex import _checks, _named
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex.cone import Cone
+from prepex.errors import InputError
 from prepex.family import Family, Gaussian, Laws
 from prepex.labels import Labels
-from prepex.sampling import Oracle, Rule
+from prepex.sampling import RULES, Oracle, Rule
 from prepex.stopping import Certified, KaufmannKoolen, Own, Threshold
+from prepex.tolerance import Tolerance, slack_of
+
+
+def check_rule(rule: Rule) -> None:
+    """Refuse a rule that the kernels do not know: they go by its code, and would run another one under its name."""
+    for kind in RULES.values():
+        if isinstance(rule, kind) and rule.code == kind.code and rule.stops_itself == bool(kind.own):
+            return
+    raise InputError(
+        f"sampling must be one of the rules of prepex ({', '.join(kind.__name__ for kind in RULES.values())}), "
+        f"got {type(rule).__name__}"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,23 +39,42 @@ class Setting:
     rule: Rule
     threshold: Threshold
     key: int
+    slack: Floats
 
     @classmethod
-    def make(cls, family: Family, cone: Cone, labels: Labels, rule: Rule, threshold: Threshold, key: int) -> "Setting":
-        """Flip the minimised objectives."""
+    def make(
+        cls,
+        family: Family,
+        cone: Cone,
+        labels: Labels,
+        rule: Rule,
+        threshold: Threshold,
+        key: int,
+        tolerance: Tolerance = None,
+    ) -> "Setting":
+        """Refuse what does not go together."""
+        slack = slack_of(tolerance, cone, labels)
+        if slack is None:
+            slack = np.zeros(cone.n_facets)
+        elif rule.stops_itself and slack.any():
+            raise InputError(f"{rule.name} stops by a test of its own, which knows no tolerance")
+        check_rule(rule)
         shape = len(labels.arms), len(labels.objectives)
         laws = family.laws(*shape)
         if laws is None:
-            assert isinstance(family, Gaussian)
-            covariances = family.covariances(*shape) * np.outer(labels.signs, labels.signs)
-            return cls(cone, covariances, None, labels, rule, threshold, key)
+            if not isinstance(family, Gaussian):
+                raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
+            return cls(cone, family.covariances(*shape), None, labels, rule, threshold, key, slack)
         if rule.stops_itself:
-            raise ValueError(f"{rule.name} is for Gaussian rewards of known covariance, got {family!r}")
+            raise InputError(f"{rule.name} is for Gaussian rewards of known covariance, got {family!r}")
         if isinstance(threshold, KaufmannKoolen) and laws.unknown:
-            raise ValueError("kaufmann_koolen is for one-parameter families, got an unknown variance")
-        if isinstance(threshold, Certified) and threshold.pilot == 0:
-            raise ValueError(f"pilot must be at least 1 round for {family!r}: it sets the priors, got 0")
-        return cls(cone, np.zeros((1, shape[1], shape[1])), laws, labels, rule, threshold, key)
+            raise InputError("kaufmann_koolen is for one-parameter families, got an unknown variance")
+        # The pilot sets the priors; a variance takes two outcomes.
+        least = 2 if laws.unknown else 1
+        if isinstance(threshold, Certified) and threshold.pilot is not None and threshold.pilot < least:
+            words = "at least 2 rounds" if laws.unknown else "at least 1 round"
+            raise InputError(f"pilot must be {words} for {family!r}: it sets the priors, got {threshold.pilot}")
+        return cls(cone, np.zeros((1, shape[1], shape[1])), laws, labels, rule, threshold, key, slack)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -50,9 +82,9 @@ class Setting:
         return len(self.labels.arms), len(self.labels.objectives), self.cone.n_facets
 
     @property
-    def signs(self) -> Floats:
-        """What outcomes are multiplied by on the way in: laws stay in the user's units, their facets have the signs."""
-        return self.labels.signs if self.laws is None else np.ones(len(self.labels.signs))
+    def facets(self) -> Floats:
+        """Of the cone, for outcomes in the user's units: the one place where minimised objectives are turned around."""
+        return self.cone.facets * self.labels.signs
 
     @property
     def certified(self) -> bool:
@@ -83,19 +115,20 @@ class Setting:
             key=self.key,
             risk=-np.log(delta),
             tries=self.rule.tries,
+            slack=self.slack,
         )
         if self.laws is not None:
-            facets = self.cone.facets * self.labels.signs
             laws = self.laws
-            return kernels.open_law_course(facets, laws.codes, laws.scale, laws.shared, first, plan)
-        return kernels.open_course(self.cone.facets, self.covariances, first, plan)
+            return kernels.open_law_course(self.facets, laws.codes, laws.scale, laws.shared, first, plan)
+        return kernels.open_course(self.facets, self.covariances, self.labels.signs, first, plan)
 
     def aim(self) -> Floats:
         """The allocation that a fixed rule tracks, and every other starts from."""
         K = self.shape[0]
         if isinstance(self.rule, Oracle):
             if self.rule.allocation is None:
-                raise ValueError("Oracle needs allocation= where the truth is not known")
-            given = _checks.real_array("allocation", self.rule.allocation, ("n_arms", K))
+                raise InputError("Oracle needs allocation= where the truth is not known")
+            named = _named.in_order("allocation", self.rule.allocation, self.labels.arms)
+            given = _checks.real_array("allocation", named, ("n_arms", K))
             return np.asarray(_checks.positive("allocation", given) / given.sum())
         return np.full(K, 1.0 / K)

@@ -11,10 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex._checks import Floats
-from prepex.bound import Bound
+from prepex.bound import Bound, characteristic_time, check_tol
+from prepex.errors import InputError
+from prepex.extras import need
 from prepex.problem import Problem
 
 FORMATS = (".csv", ".json", ".parquet")
+# Relative gap of T* for a floor: a floor of 10,000 pulls is at most one too low.
+FLOOR_TOL = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +67,32 @@ class Summary:
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """All trajectories of a simulation."""
+    """All trajectories of a simulation. T* and the floors are computed when they are asked for, not before."""
 
     problem: Problem
-    bound: Bound
     deltas: tuple[float, ...]
     records: tuple[Record, ...] = field(repr=False)
+    # The best bound so far and the tolerance that it was asked for.
+    _bound: list[tuple[float, Bound]] = field(default_factory=list, repr=False)
+
+    def bound(self, tol: float = FLOOR_TOL) -> Bound:
+        """T* of the problem to a certified relative gap of at most `tol`; kept, until a smaller one is asked for.
+
+        >>> from prepex import simulate
+        >>> from prepex.instances import correlated
+        >>> from prepex.sampling import Uniform
+        >>> runs = simulate(correlated(), sampling=Uniform(), n_runs=1)
+        >>> round(runs.bound(1e-6).time, 3)
+        121.263
+        """
+        tol = check_tol(tol)
+        if not self._bound or self._bound[0][0] > tol:
+            self._bound[:] = [(tol, characteristic_time(self.problem, tol))]
+        return self._bound[0][1]
+
+    def floor(self, delta: float, tol: float = FLOOR_TOL) -> float:
+        """T* kl(delta, 1 - delta), by the certified lower bound of T*: a floor at any tolerance."""
+        return self.bound(tol).floor(delta)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row for each rule, threshold, delta and run."""
@@ -91,14 +115,17 @@ class Runs:
 
     def to_frame(self) -> Any:
         """The rows as a pandas data frame (needs pandas)."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError('to_frame needs pandas: pip install "prepex[frame]"') from None
+        need("frame", "data frames need", "pandas")
+        import pandas as pd
+
         return pd.DataFrame(list(self.rows()))
 
-    def summary(self) -> list[Summary]:
-        """Mean, spread and error rate of each rule, threshold and delta, in the order they were asked for."""
+    def summary(self, tol: float = FLOOR_TOL) -> list[Summary]:
+        """Mean, spread and error rate of each rule, threshold and delta, in the order they were asked for.
+
+        The floors take a T* to the relative gap `tol`, by its certified lower bound. With many arms that is most of
+        the work: a `tol` of 0.01 is quicker.
+        """
         cells: dict[tuple[str, str, float], list[dict[str, Any]]] = {}
         for row in self.rows():
             cells.setdefault((row["rule"], row["threshold"], row["delta"]), []).append(row)
@@ -106,11 +133,10 @@ class Runs:
         for record in self.records:
             for threshold in record.thresholds:
                 speed.setdefault((record.rule, threshold), []).append(record)
-        return [self._cell(key, rows, speed[key[:2]]) for key, rows in cells.items()]
-
-    def _cell(self, key: tuple[str, str, float], rows: list[dict[str, Any]], records: list[Record]) -> Summary:
-        seconds, pulls = sum(r.seconds for r in records), sum(r.n_pulls for r in records)
-        return summarise(rows, floor=self.bound.floor(key[2]), us_per_round=1e6 * seconds / max(pulls, 1))
+        return [
+            summarise(rows, floor=self.floor(key[2], tol), us_per_round=_speed(speed[key[:2]]))
+            for key, rows in cells.items()
+        ]
 
     def error_curve(self) -> dict[str, tuple[Floats, Floats]]:
         """For each rule: the moments, and the share of runs whose answer was wrong then."""
@@ -128,6 +154,7 @@ class Runs:
         path = check_ending(path, FORMATS)
         try:
             if path.suffix == ".parquet":
+                need_parquet()
                 self.to_frame().to_parquet(path)
             elif path.suffix == ".json":
                 path.write_text(json.dumps(list(self.rows())))
@@ -140,7 +167,12 @@ class Runs:
                         row | {"recommended": " ".join(str(k) for k in row["recommended"])} for row in rows
                     )
         except OSError as error:
-            raise ValueError(f"path must be writable, got {str(path)!r}: {error}") from None
+            raise InputError(f"path must be writable, got {str(path)!r}: {error}") from None
+
+
+def _speed(records: list[Record]) -> float:
+    """Microseconds a round."""
+    return 1e6 * sum(record.seconds for record in records) / max(sum(record.n_pulls for record in records), 1)
 
 
 def summarise(rows: Sequence[Mapping[str, Any]], *, floor: float, us_per_round: float) -> Summary:
@@ -181,11 +213,16 @@ def summarise(rows: Sequence[Mapping[str, Any]], *, floor: float, us_per_round: 
     )
 
 
+def need_parquet() -> None:
+    """Files of this kind are written by others."""
+    need("frame", "parquet files need", "pandas", "pyarrow")
+
+
 def check_ending(path: str | Path, endings: tuple[str, ...]) -> Path:
     """A path with one of these endings."""
     checked = Path(str(path))
     if checked.suffix not in endings:
-        raise ValueError(f"path must end in {', '.join(endings)}, got {str(path)!r}")
+        raise InputError(f"path must end in {', '.join(endings)}, got {str(path)!r}")
     return checked
 
 
@@ -196,10 +233,10 @@ def clopper_pearson(wrong: int, total: int, confidence: float = 0.99) -> tuple[f
     >>> lower, round(upper, 4)
     (0.0, 0.045)
     """
-    from scipy.stats import beta
+    from scipy.stats import binomtest
 
     if total == 0:
         return 0.0, 1.0
-    lower = 0.0 if wrong == 0 else float(beta.ppf(1 - confidence, wrong, total - wrong + 1))
-    upper = 1.0 if wrong == total else float(beta.ppf(confidence, wrong + 1, total - wrong))
-    return lower, upper
+    lower = binomtest(wrong, total, alternative="greater").proportion_ci(confidence, method="exact").low
+    upper = binomtest(wrong, total, alternative="less").proportion_ci(confidence, method="exact").high
+    return float(lower), float(upper)

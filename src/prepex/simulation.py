@@ -16,18 +16,20 @@ from numpy.typing import NDArray
 
 from prepex import _checks
 from prepex._checks import Floats
+from prepex._kernels import engine
 from prepex._kernels.course import Course
-from prepex._kernels.dispatch import standing
 from prepex._kernels.laws.reward import pay_law
+from prepex._kernels.ledger import standing
 from prepex._kernels.own import play_own
-from prepex._kernels.play import Stops, play
+from prepex._kernels.play import PYTHON, Stops, play
 from prepex.bound import characteristic_time
+from prepex.errors import InputError
 from prepex.family import draw_noise
 from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
-from prepex.stopping import Certified, Own, Threshold, UserThreshold, as_threshold
+from prepex.stopping import Certified, Own, Threshold, as_threshold
 
 CHUNK = 4096
 
@@ -45,6 +47,7 @@ class Job:
     max_pulls: int
     seed: tuple[int, ...]
     run: int
+    rule: str
 
 
 def simulate(
@@ -66,8 +69,8 @@ def simulate(
     """Simulate and collect stopping times and answers.
 
     sampling    one rule or several; `Oracle()` is told the optimal allocation
-    threshold   one or several: names, thresholds, or functions of (counts, delta) (slow: checked in Python);
-                PSIPS, APE and Auer stop by their own test, "own", whatever is given
+    threshold   one or several: names, thresholds, or functions of (counts, delta) (slow: checked in Python), each
+                with a name of its own; PSIPS, APE and Auer stop by their own test, "own", whatever is given
     moments     times at which the current answer is compared with the truth, for error curves; a run goes on
                 at least to the last of them
     first_run   runs first_run, first_run + 1, ... of the seed: a simulation may be cut into parts
@@ -87,9 +90,11 @@ def simulate(
         _checks.instance("sampling", rule, Rule)
     several = isinstance(threshold, list | tuple)
     thresholds = _checks.listed("threshold", [as_threshold(t) for t in (threshold if several else [threshold])], "")
+    for name, entries in (("sampling", rules), ("threshold", thresholds)):
+        _check_names(name, [entry.name for entry in entries])
     without = [rule.name for rule in rules if not rule.stops_itself]
     if without and any(isinstance(t, Own) for t in thresholds):
-        raise ValueError(f"threshold must not be 'own' for a rule without a test of its own, got {', '.join(without)}")
+        raise InputError(f"threshold must not be 'own' for a rule without a test of its own, got {', '.join(without)}")
     risks = _checks.listed(
         "deltas",
         [_checks.number("deltas", d, low=0.0, high=1.0) for d in np.atleast_1d(np.asarray(deltas, dtype=object))],
@@ -97,34 +102,42 @@ def simulate(
     )
     times = tuple(sorted(_checks.whole("moments", m, low=problem.n_arms) for m in moments))
     if times and times[-1] > max_pulls:
-        raise ValueError(f"moments must be at most {max_pulls} = max_pulls, got {times[-1]}")
+        raise InputError(f"moments must be at most {max_pulls} = max_pulls, got {times[-1]}")
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a number of processes, or -1 for all cores, got {n_jobs!r}")
+        raise InputError(f"n_jobs must be a number of processes, or -1 for all cores, got {n_jobs!r}")
     _checks.whole("n_runs", n_runs, low=1)
     _checks.whole("first_run", first_run, low=0)
-    _checks.whole("seed", seed, low=0)
+    _checks.seed(seed)
     _checks.whole("max_pulls", max_pulls, low=problem.n_arms)
     if _checks.whole("batch", batch, low=1) > max_pulls:
-        raise ValueError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
+        raise InputError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
     laws = problem.family.laws(*problem.means.shape)
     if laws is not None and laws.unknown and laws.noise is None:
-        raise ValueError("noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...)")
-    bound = characteristic_time(problem)
+        raise InputError("noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...)")
     jobs: list[Job] = []
     for rule in rules:
+        name = rule.name
         if isinstance(rule, Oracle) and rule.allocation is None:
-            rule = replace(rule, allocation=tuple(bound.allocation.tolist()))
+            rule = replace(rule, allocation=tuple(characteristic_time(problem).allocation.tolist()))
         for group, served in product(
             _groups(rule, thresholds), [(d,) for d in risks] if rule.samples_for_delta else [risks]
         ):
             for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
-                truth = np.ascontiguousarray(problem.means * setting.signs)
-                jobs.append(Job(setting, truth, group, served, times, batch, max_pulls, (seed, run, 0), run))
+                truth = np.array(problem.means)
+                jobs.append(Job(setting, truth, group, served, times, batch, max_pulls, (seed, run, 0), run, name))
     if begin:
         begin(len(jobs))
-    return Runs(problem, bound, risks, tuple(_parallel(jobs, n_jobs, progress)))
+    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)))
+
+
+def _check_names(name: str, called: list[str]) -> None:
+    """Rows are told apart by names: two alike would be pooled."""
+    twice = next((entry for index, entry in enumerate(called) if entry in called[:index]), None)
+    if twice is not None:
+        way = "; give functions names: UserThreshold(function, name=...)" if twice.startswith("user") else ""
+        raise InputError(f"{name} must have different names, got {twice!r} twice{way}")
 
 
 def _groups(rule: Rule, thresholds: tuple[Threshold, ...]) -> list[tuple[Threshold, ...]]:
@@ -140,6 +153,9 @@ def _groups(rule: Rule, thresholds: tuple[Threshold, ...]) -> list[tuple[Thresho
 
 
 def _parallel(jobs: list[Job], n_jobs: int, progress: Callable[[int], None] | None) -> Iterable[Record]:
+    # One run of each kind tells what is to be compiled, before any worker needs it.
+    kinds = {(job.setting.rule.name, *(threshold.name for threshold in job.thresholds)): job for job in jobs}
+    engine.prepare((_loop(job), _first_call(job)) for job in kinds.values())
     if n_jobs == 1:
         for job in jobs:
             yield one_run(job)
@@ -161,6 +177,21 @@ def _several(jobs: list[Job]) -> list[Record]:
     return [one_run(job) for job in jobs]
 
 
+def _loop(job: Job) -> Callable[..., Any]:
+    return play_own if job.setting.rule.stops_itself else play
+
+
+def _first_call(job: Job) -> tuple[Any, ...]:
+    """What the loop is called with: a course after one pull of each arm, and no noise yet."""
+    setting, truth = job.setting, job.truth
+    K, L = truth.shape
+    roots, _ = noise_of(setting, np.random.default_rng(0))
+    course = setting.open(truth, job.deltas[0])
+    scratch = np.zeros(job.batch, np.int64), np.zeros(K, np.int64), np.zeros(L)
+    return course, truth, roots, np.empty((0, L)), _stops(job), *scratch
+
+
+@engine.waiting()
 def one_run(job: Job) -> Record:
     """One trajectory until every threshold is crossed at every delta, or `max_pulls`."""
     setting, truth = job.setting, job.truth
@@ -171,9 +202,9 @@ def one_run(job: Job) -> Record:
     for k in range(K):
         pay_first(setting, truth, roots, k, first[k])
     course = setting.open(first, job.deltas[0])
-    loop = play_own if setting.rule.stops_itself else play
+    loop = _loop(job)
     stops = _stops(job)
-    user = any(isinstance(threshold, UserThreshold) for threshold in job.thresholds)
+    user = not all(threshold.compiled for threshold in job.thresholds)
     arms, pending, shift = np.zeros(job.batch, np.int64), np.zeros(K, np.int64), np.zeros(L)
     # Of this thread's own processor time: what else the machine does is not the rule's cost.
     pulls, seconds, done = K, 0.0, False
@@ -192,7 +223,7 @@ def one_run(job: Job) -> Record:
         if user:
             done = _watch_user(job, course, stops) and done
     return Record(
-        rule=setting.rule.name,
+        rule=job.rule,
         thresholds=tuple(t.name for t in job.thresholds),
         deltas=job.deltas,
         run=job.run,
@@ -209,7 +240,8 @@ def noise_of(setting: Setting, rng: np.random.Generator) -> tuple[Floats, Callab
     """What turns noise into rewards, and noise: so many rows (n, L)."""
     K, L, _ = setting.shape
     if setting.laws is None:
-        roots: Floats = np.linalg.cholesky(setting.covariances).astype(np.float64)
+        # With the signs, an objective has the same noise whether it is minimised or its negative maximised.
+        roots: Floats = np.linalg.cholesky(setting.covariances).astype(np.float64) * setting.labels.signs
         return roots, lambda rows: rng.standard_normal((rows, L))
     laws = setting.laws
     deviations = np.ascontiguousarray(np.broadcast_to(laws.deviations, (K, L)))[None]
@@ -227,14 +259,11 @@ def pay_first(setting: Setting, truth: Floats, roots: Floats, k: int, reward: Fl
 def _stops(job: Job) -> Stops:
     K, D, T = len(job.truth), len(job.deltas), len(job.thresholds)
     level = np.array(
-        [
-            [np.inf if isinstance(t, UserThreshold) else t.level(d, job.setting.shape) for d in job.deltas]
-            for t in job.thresholds
-        ]
+        [[t.level(d, job.setting.shape) if t.compiled else np.inf for d in job.deltas] for t in job.thresholds]
     )
-    mask: NDArray[np.bool_] = job.setting.cone.pareto_mask(job.truth * job.setting.labels.signs * job.setting.signs)
+    mask: NDArray[np.bool_] = job.setting.cone.pareto_mask(job.truth * job.setting.labels.signs)
     return Stops(
-        code=np.array([t.code for t in job.thresholds], dtype=np.int64),
+        code=np.array([t.code if t.compiled else PYTHON for t in job.thresholds], dtype=np.int64),
         level=level,
         time=np.zeros((T, D), dtype=np.int64),
         answer=np.zeros((T, D, K), dtype=np.bool_),
@@ -245,12 +274,13 @@ def _stops(job: Job) -> Stops:
 
 
 def _watch_user(job: Job, course: Course, stops: Stops) -> bool:
-    """The thresholds that are functions, after every batch."""
+    """The thresholds that the kernels do not know, after every batch."""
     inst = course.near.inst
     for i, threshold in enumerate(job.thresholds):
-        if isinstance(threshold, UserThreshold):
+        if not threshold.compiled:
             for d, delta in enumerate(job.deltas):
-                if stops.time[i, d] == 0 and standing(course.near) >= threshold.checked(inst.N.copy(), delta):
+                needed = threshold.at(inst.N.copy(), delta, job.setting.shape)
+                if stops.time[i, d] == 0 and standing(course.near) >= needed:
                     stops.time[i, d] = course.whole[0]
                     stops.answer[i, d] = inst.mask
     return bool(np.all(stops.time > 0))

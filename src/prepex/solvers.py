@@ -5,29 +5,36 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepex._checks import Floats
-from prepex._kernels import ledger as kernels
-from prepex._kernels.branch import make_pieces
-from prepex._kernels.dispatch import AnyLedger, collect, refresh
-from prepex._kernels.instance import Ints
+from prepex._kernels.centre import facet_scores
+from prepex._kernels.instance import Instance, Ints, make_known
+from prepex._kernels.laws.instance import make_instance
 from prepex._kernels.laws.law import divergence
-from prepex._kernels.laws.ledger import LawLedger, open_means
-from prepex._kernels.laws.point import CAPPED, arm_cost, moved
-from prepex._kernels.star import Y
+from prepex._kernels.laws.point import arm_cost_law, moved
+from prepex._kernels.ledger import Ledger, collect, open_ledger, refresh
+from prepex._kernels.room import CAPPED, CENTRE, CHANGED, SIZE, Y, make_pieces
 from prepex.family import in_domain
 from prepex.labels import Labels
+from prepex.numerals import apart
+
+# Nats an outcome: no arm moves by more than a fiftieth of a standard deviation, or what comes to that.
+NEARLY = 0.5 * 0.02**2
 
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
     """The closest instance in which one arm's status is another.
 
-    kind          "add": `arm` becomes Pareto optimal; "remove": `hub`, also Pareto optimal, dominates `arm`
+    kind          "add": `arm` becomes Pareto optimal; "remove": `hub`, also Pareto optimal, dominates `arm`.
+                  With a tolerance: "add": no Pareto optimal arm matches `arm` within it any more; "remove": `hub` beats
+                  `arm`, which is Pareto optimal, by more than it
     value         sum_k N_k d(M_k, M'_k)
     arms, means   the arms that move, and where to, in the user's signs
-    constraints   the facets that hold them: pairs (arm, facet), each w_facet . (M'_hub - M'_arm) = 0
+    constraints   the facets that hold them: pairs (arm, facet), each w_facet . (M'_hub - M'_arm) = 0, or the tolerance
     gradient      d(M_k, M'_k)                     (K,)
+    lenient       is there a tolerance?
     """
 
     kind: Literal["add", "remove"]
@@ -38,6 +45,7 @@ class Alternative:
     means: Floats
     constraints: tuple[tuple[int, int], ...]
     gradient: Floats
+    lenient: bool = field(repr=False)
     labels: Labels = field(repr=False)
     before: Floats = field(repr=False)
 
@@ -58,54 +66,70 @@ class Alternative:
         >>> found.alternative.words
         'b would become Pareto optimal if a had x at 0.25 instead of 1 and b had x at 0.25 instead of 0'
         """
-        name = self.labels.arms[self.arm]
-        change = (
-            f"{name} would become Pareto optimal"
-            if self.kind == "add"
-            else f"{name} would be dominated by {self.labels.arms[self.hub]}"
-        )
+        name, hub = self.labels.arms[self.arm], self.labels.arms[self.hub]
+        if self.kind == "add":
+            change = f"no Pareto optimal option would match {name} within the tolerance"
+            change = change if self.lenient else f"{name} would become Pareto optimal"
+        else:
+            change = f"{hub} would beat {name} by more than the tolerance"
+            change = change if self.lenient else f"{name} would be dominated by {hub}"
         if self.capped:
             far = self.labels.arms[self.arms[0]]
-            return f"{change} if the mean of {far} were far off what was seen, which costs at least as much as stated"
+            return f"{change} if the mean of {far} were far off what was seen"
         if not self.arms:
             return f"{change} by the smallest change: it is on the border now"
         moves = []
-        for k, new in zip(self.arms, self.means, strict=True):
-            old = self.before[k]
-            parts = [
-                f"{objective} at {after:.4g} instead of {before:.4g}"
-                for objective, before, after in zip(self.labels.objectives, old, new, strict=True)
-                if abs(after - before) > 1e-9 * (1.0 + abs(before))
-            ]
+        for k, new, listed in zip(self.arms, self.means, self._moved(), strict=True):
+            parts = []
+            for q in np.flatnonzero(listed):
+                after, before = apart(float(new[q]), float(self.before[k, q]))
+                parts.append(f"{self.labels.objectives[q]} at {after} instead of {before}")
             if parts:
                 moves.append(f"{self.labels.arms[k]} had {', '.join(parts)}")
-        return f"{change} if {' and '.join(moves)}"
+        if not moves:
+            return f"{change} by a change too small for the numbers to show: they are nearly tied"
+        tied = "; they are nearly tied" if self.gradient.max() < NEARLY else ""
+        return f"{change} if {' and '.join(moves)}{tied}"
+
+    def _moved(self) -> NDArray[np.bool_]:
+        """Which coordinates of the arms have moved, by more than rounding, (arms, L).
+
+        Against the range of each objective, and the largest such move: whatever the units and the origin.
+        """
+        old = self.before[list(self.arms)]
+        shift = np.abs(self.means - old)
+        shift[shift <= 4.0 * np.spacing(np.maximum(np.abs(old), np.abs(self.means)))] = 0.0
+        span = np.ptp(self.before, axis=0) + shift.max(axis=0)
+        share = np.divide(shift, span, out=np.zeros_like(shift), where=span > 0.0)
+        return np.asarray(share > 1e-6 * share.max())
 
     def __str__(self) -> str:
         return self.words
 
 
 class Solver(ABC):
-    """An open ledger, and the way from means to facet scores and back."""
+    """An open ledger, and the way from means to facet scores and back. `spare`: its room for a search's options."""
 
-    ledger: AnyLedger
+    ledger: Ledger
     weights: Floats
     value: float
 
-    def __init__(self, labels: Labels) -> None:
-        self.labels = labels
+    def __init__(self, labels: Labels, facets: Floats, slack: Floats | None) -> None:
+        self.labels, self.facets = labels, facets
+        self.slack: Floats = np.zeros(len(facets)) if slack is None else slack
+        self.spare = 256
 
     @abstractmethod
-    def _ledger(self, weights: Floats, spare: int) -> AnyLedger:
-        """A fresh ledger of the means at these weights."""
+    def _instance(self, weights: Floats) -> Instance:
+        """The means at these weights."""
 
     @abstractmethod
     def _alternative(self, hub: int, arm: int, value: float, link: Ints, y: Floats) -> Alternative:
         """From the constraints and multipliers of a star back to means in the user's signs."""
 
-    def _open(self, weights: Floats, spare: int = 256) -> None:
+    def _open(self, weights: Floats) -> None:
         self.weights = weights
-        self.ledger = self._ledger(weights, spare)
+        self.ledger = open_ledger(self._instance(weights), self.spare)
         self.value = float(refresh(self.ledger, 0.0))
 
     def at(self, weights: Floats) -> "Solver":
@@ -127,26 +151,26 @@ class Solver(ABC):
         if not np.isfinite(self.value):
             return None
         whole, star = self.ledger.whole, self.ledger.best
-        hub, arm, size = (int(whole[i]) for i in (kernels.CENTRE, kernels.CHANGED, kernels.SIZE))
+        hub, arm, size = (int(whole[i]) for i in (CENTRE, CHANGED, SIZE))
         return self._alternative(hub, arm, self.value, star.link[:size], star.real[:size, Y])
 
-    def collect(self, slack: float) -> tuple[Ints, Floats]:
-        """Integers and reals of all pieces within `slack`, unsorted (see `_kernels.branch.Pieces`)."""
-        capacity, spare = 64, 256
+    def collect(self, slack: float, at_most: int) -> tuple[Ints, Floats]:
+        """Integers and reals of the cheapest pieces within `slack`, unsorted (see `_kernels.room.Pieces`)."""
+        capacity = min(at_most, 64)
         while True:
             pieces = make_pieces(capacity, max(self.ledger.inst.S.shape))
             count = int(collect(self.ledger, slack, pieces))
-            if 0 <= count <= capacity:
-                return pieces.whole[:count], pieces.real[:count]
             if count < 0:
-                spare *= 8
-                self._open(self.weights, spare)
+                self.spare *= 8
+                self._open(self.weights)
+            elif count == capacity < at_most:
+                capacity = min(at_most, 4 * capacity)
             else:
-                capacity = 2 * count
+                return pieces.whole[:count], pieces.real[:count]
 
-    def pieces(self, slack: float) -> tuple[Alternative, ...]:
-        """All pieces within `slack`, cheapest first."""
-        whole, real = self.collect(slack)
+    def pieces(self, slack: float, at_most: int) -> tuple[Alternative, ...]:
+        """The pieces within `slack`, cheapest first; if there are more than `at_most`, the cheapest of them."""
+        whole, real = self.collect(slack, at_most)
         found = []
         for row in np.argsort(real[:, 0], kind="stable"):
             hub, arm, size = (int(entry) for entry in whole[row, :3])
@@ -156,34 +180,44 @@ class Solver(ABC):
 
 
 class GaussianSolver(Solver):
-    """Gaussian rewards of known covariance, every objective counted so that more is better."""
+    """Gaussian rewards of known covariance in the user's units, less `origin` (L,); signs in the facets."""
 
-    def __init__(self, benefits: Floats, weights: Floats, covariances: Floats, facets: Floats, labels: Labels) -> None:
-        super().__init__(labels)
-        self.benefits, self.covariances, self.facets = benefits, covariances, facets
+    def __init__(
+        self,
+        means: Floats,
+        origin: Floats,
+        weights: Floats,
+        covariances: Floats,
+        facets: Floats,
+        labels: Labels,
+        slack: Floats | None = None,
+    ) -> None:
+        super().__init__(labels, facets, slack)
+        self.means, self.origin, self.covariances = means, origin, covariances
         # A product B B' is symmetric, and exactly zero where the objectives separate.
         half = facets @ np.linalg.cholesky(covariances)
         self._gram = half @ np.swapaxes(half, 1, 2)
-        self._scores = benefits @ facets.T
+        self._scores = facet_scores(means, facets)
+        self._prec: Floats = np.linalg.inv(covariances).astype(np.float64)
         self._open(weights)
 
-    def _ledger(self, weights: Floats, spare: int) -> AnyLedger:
-        return kernels.open_ledger(self._gram, self._scores, weights, spare)
+    def _instance(self, weights: Floats) -> Instance:
+        return make_known(self._gram, self._scores, weights, facets=self.facets, prec=self._prec, slack=self.slack)
 
     def _alternative(self, hub: int, arm: int, value: float, link: Ints, y: Floats) -> Alternative:
         """M'_hub = M_hub + cov (sum_c y_c w_c) / N_hub,  M'_a = M_a - cov_a (sum_{c: a} y_c w_c) / N_a."""
-        push = np.zeros_like(self.benefits)
+        push = np.zeros_like(self.means)
         for (a, f), multiplier in zip(link, y, strict=True):
             push[hub] += multiplier * self.facets[f]
             push[a] -= multiplier * self.facets[f]
         arms = sorted({hub, *(int(a) for a in link[:, 0])}) if len(link) else []
-        gradient = np.zeros(len(self.benefits))
-        means = np.zeros((len(arms), self.benefits.shape[1]))
+        gradient = np.zeros(len(self.means))
+        means = np.zeros((len(arms), self.means.shape[1]))
         for position, k in enumerate(arms):
             covariance = self.covariances[k if len(self.covariances) > 1 else 0]
             shift = covariance @ push[k] / self.weights[k]
             gradient[k] = 0.5 * shift @ push[k] / self.weights[k]
-            means[position] = (self.benefits[k] + shift) * self.labels.signs
+            means[position] = self.means[k] + shift + self.origin
         gradient.flags.writeable = means.flags.writeable = False
         return Alternative(
             kind="add" if arm == hub else "remove",
@@ -194,33 +228,45 @@ class GaussianSolver(Solver):
             means=means,
             constraints=tuple((int(a), int(f)) for a, f in link),
             gradient=gradient,
+            lenient=bool(self.slack.any()),
             labels=self.labels,
-            before=self.benefits * self.labels.signs,
+            before=self.means + self.origin,
         )
 
 
 class LawSolver(Solver):
-    """Objectives with laws of their own, in the user's units: codes (L,), scale (K, L), signs in the facets."""
+    """Objectives with laws of their own: codes (L,), scale (K, L), signs in the facets.
+
+    In the user's units, less `origin` (L,), which is 0 but for Gaussian objectives.
+    """
 
     def __init__(
-        self, means: Floats, weights: Floats, codes: Ints, scale: Floats, facets: Floats, labels: Labels
+        self,
+        means: Floats,
+        origin: Floats,
+        weights: Floats,
+        codes: Ints,
+        scale: Floats,
+        facets: Floats,
+        labels: Labels,
+        slack: Floats | None = None,
     ) -> None:
-        super().__init__(labels)
-        self.means, self.codes, self.scale, self.facets = means, codes, scale, facets
+        super().__init__(labels, facets, slack)
+        self.means, self.origin, self.codes, self.scale = means, origin, codes, scale
         self._open(weights)
 
     def real_gradient(self, piece: Alternative) -> Floats | None:
         """In place of a capped piece one arm moves alone, far enough. None if no such move stays in the domain."""
         if not piece.capped:
             return piece.gradient
-        scores = self.means @ self.facets.T
+        scores = facet_scores(self.means, self.facets)
         if piece.kind == "remove":
             # The hub must be level on every facet.
-            ahead = [[gap] for gap in scores[piece.arm] - scores[piece.hub]]
+            ahead = [[gap] for gap in scores[piece.arm] - scores[piece.hub] + self.slack]
             facets = [[f] for f in range(len(self.facets))]
         else:
             # It must be level with every arm of the Pareto set on one facet at least.
-            ahead = [list(scores[a] - scores[piece.hub]) for a in self.pareto_set]
+            ahead = [list(scores[a] - scores[piece.hub] + self.slack) for a in self.pareto_set]
             facets = [list(range(len(self.facets)))] * len(ahead)
         best: Floats | None = None
         inside = np.linalg.lstsq(self.facets, np.ones(len(self.facets)), rcond=None)[0]
@@ -250,22 +296,21 @@ class LawSolver(Solver):
             total += float(divergence(np.int64(code), mu, y, scale))
         return total
 
-    def _ledger(self, weights: Floats, spare: int) -> AnyLedger:
-        return open_means(self.codes, self.scale, self.facets, self.means, weights, spare)
+    def _instance(self, weights: Floats) -> Instance:
+        return make_instance(self.codes, self.scale, self.facets, self.means, weights, slack=self.slack)
 
     def _alternative(self, hub: int, arm: int, value: float, link: Ints, y: Floats) -> Alternative:
-        assert isinstance(self.ledger, LawLedger)
-        inst, star, point = self.ledger.inst, self.ledger.search.star, self.ledger.lab.point
+        inst, star, point = self.ledger.inst, self.ledger.search.star, self.ledger.search.lab.point
         size = len(link)
         star.link[:size], star.real[:size, Y] = link, y
         capped = size > 0 and link[0, 1] == CAPPED
         arms = sorted({*(() if capped or not size else (hub,)), *(int(a) for a in link[:, 0])})
         gradient, means = np.zeros(len(self.means)), np.zeros((len(arms), self.means.shape[1]))
         for position, k in enumerate(arms):
-            gradient[k] = arm_cost(inst, np.int64(hub), star, np.int64(size), np.int64(k), point)
+            gradient[k] = arm_cost_law(inst, np.int64(hub), star, np.int64(size), np.int64(k), point)
             if not capped:
                 moved(inst, np.int64(hub), star, np.int64(size), np.int64(k), point)
-            means[position] = self.means[k] if capped else point
+            means[position] = (self.means[k] if capped else point) + self.origin
         gradient.flags.writeable = means.flags.writeable = False
         return Alternative(
             kind="add" if arm == hub else "remove",
@@ -276,6 +321,7 @@ class LawSolver(Solver):
             means=means,
             constraints=() if capped else tuple((int(a), int(f)) for a, f in link),
             gradient=gradient,
+            lenient=bool(self.slack.any()),
             labels=self.labels,
-            before=self.means,
+            before=self.means + self.origin,
         )

@@ -8,18 +8,18 @@ import numpy as np
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
-from prepex._kernels.dispatch import find_margin, standing
-from prepex._kernels.laws.fresh import LawFresh
+from prepex._kernels.instance import Ints
+from prepex._kernels.laws.fresh import PARTS, SHARED
 from prepex._kernels.laws.law import STUDENT
-from prepex._kernels.laws.ledger import LawLedger
-from prepex._kernels.laws.margin import settle_law_tests
-from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, settle_tests
+from prepex._kernels.ledger import standing
+from prepex._kernels.margin import margin, settle_tests
+from prepex._kernels.mixture import AS_RIVAL, IN_FRONT, OUT_OF_FRONT
 from prepex._kernels.own import own_stops
-from prepex.alternatives import Evidence, found_by, solver
+from prepex.alternatives import Evidence, found_by
 from prepex.family import Family
+from prepex.numerals import apart, plural
 from prepex.run import Setting
-from prepex.solvers import LawSolver
-from prepex.stopping import UserThreshold
+from prepex.solvers import GaussianSolver, LawSolver
 
 
 def level_at(setting: Setting, counts: Floats, delta: float) -> float:
@@ -27,9 +27,7 @@ def level_at(setting: Setting, counts: Floats, delta: float) -> float:
     threshold = setting.threshold
     if setting.own:
         return 1.0
-    if isinstance(threshold, UserThreshold):
-        return threshold.checked(counts, delta)
-    return threshold.level(delta, setting.shape) + threshold.growth(counts, setting.shape)
+    return threshold.at(counts, delta, setting.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +63,13 @@ class Standing:
             return float(own_stops(course, -np.log(self.delta)))
         if not self.setting.certified:
             return float(standing(course.near))
-        if not self.testable:
-            return -np.inf
-        binding = course.binding.copy()
-        return float(find_margin(course.fresh, course.near, course.grid, course.price, course.scratch, binding))
+        return self.margin()[0] if self.testable else -np.inf
+
+    def margin(self) -> tuple[float, Ints]:
+        """The certified margin of a testable course, and its binding test."""
+        course, binding = self.course, self.course.binding.copy()
+        value = margin(course.fresh, course.near.inst, course.price, course.scratch, binding)
+        return float(value), binding
 
     @property
     def needed(self) -> float:
@@ -79,24 +80,36 @@ class Standing:
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set."""
         near, labels = self.course.near, self.setting.labels
-        if isinstance(near, LawLedger):
+        if near.with_laws:
             inst = near.inst
-            return found_by(LawSolver(inst.M.copy(), inst.N.copy(), inst.law, inst.scale, inst.W, labels))
-        means = self.course.M * self.setting.signs
-        return found_by(solver(means, near.inst.N.copy(), self.family, self.setting.cone, labels))
+            given = inst.M.copy(), self.course.origin, inst.N.copy()
+            return found_by(LawSolver(*given, inst.law, inst.scale, inst.W, labels, self.setting.slack))
+        covariances, facets = self.setting.covariances, self.setting.facets
+        given = self.course.M.copy(), self.course.origin, near.inst.N.copy()
+        return found_by(GaussianSolver(*given, covariances, facets, labels, self.setting.slack))
 
     def decided(self) -> set[int]:
-        """The arms of which no change of status is cheaper than the threshold."""
-        if self.setting.own:
+        """The arms of which no change of status is cheaper than the threshold: as the stop compares, arm by arm."""
+        arms, needed = set(range(len(self.setting.labels.arms))), self.needed
+        if self.setting.own or (self.setting.certified and not self.testable):
             return set()
         if self.setting.certified:
-            if not self.testable:
-                return set()
-            self._settle_tests()
-            return {int(k) for k in np.flatnonzero(self.course.scratch.bound >= self.needed)}
-        found, limit = self.evidence, self._before_discount(self.needed)
-        risky = {piece.arm for piece in found.pieces(max(limit - found.value, 0.0))} if found.value < limit else set()
-        return set(range(len(self.setting.labels.arms))) - risky
+            return {k for k, value in enumerate(self.tests()) if value >= needed}
+        if self.reached >= needed:
+            return arms
+        found = self.evidence
+        # A little more than what is missing: which pieces are below the level is compared below, once for all.
+        slack = max((1.0 + 1e-9) * (self._before_discount(needed) - found.value), 0.0)
+        risky = {piece.arm for piece in found.pieces(slack) if not self._discounted(piece.value) >= needed}
+        # The closest is, by the comparison above, whatever its last digit says when it is computed anew.
+        closest = set() if found.alternative is None else {found.alternative.arm}
+        return arms - risky - closest
+
+    def tests(self) -> Floats:
+        """Every arm's certified test less its price (K,); the margin is the least of them."""
+        course = self.course
+        settle_tests(course.fresh, course.near.inst, course.price, course.scratch)
+        return course.scratch.bound.copy()
 
     @property
     def forecast(self) -> int | None:
@@ -113,65 +126,72 @@ class Standing:
             return None
         return max(int(np.ceil(pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
 
-    def why_not_yet(self) -> str:
-        """What is missing, in words."""
-        parts = [
-            f"{self.n_pulls} pulls. Looks Pareto optimal: {', '.join(self.pareto_names)}.",
-            f"The closest alternative: {self.evidence.alternative or 'none'}.",
-        ]
+    def in_words(self, ended: bool = False) -> str:
+        """What looks right and what is missing; `ended`: by a budget, so that it would be missing still."""
+        parts = [f"Looks Pareto optimal: {', '.join(self.pareto_names)}."]
+        parts.append(f"The closest alternative: {self.evidence.alternative or 'none'}.")
         if self.setting.own:
             return " ".join([*parts, f"{self.setting.rule.name}'s own test at delta {self.delta:g} is not passed yet."])
         if self.setting.certified and not self.testable:
             pilot = int(self.course.whole[kernels.PILOT])
-            parts.append(
-                f"The first {pilot:,} pulls only set the shares of the risk; then every option is tried again."
-            )
+            first = "first pull only sets" if pilot == 1 else f"first {pilot:,} pulls only set"
+            parts.append(f"The {first} the shares of the risk; then every option is tried again.")
         else:
-            what = "certified margin" if self.setting.certified else "evidence"
-            if np.isfinite(self.reached):
-                have = f"The {what} is {self.reached:.2f}; it"
-            else:
-                have = f"The {what} cannot be computed yet: {self._nothing()}. It"
-            parts.append(f"{have} must reach {self.needed:.2f} at delta {self.delta:g}.")
-        if self.setting.certified and self.testable:
-            better, worse = (self.setting.labels.arms[k] for k in self.course.binding[:2])
-            parts.append(f"The weakest test: {better} over {worse}.")
-        left = self.forecast
-        rate = "How many more pulls it takes is not known yet."
-        return " ".join([*parts, rate if left is None else f"At the current rate about {left:,} more pulls."])
+            parts.append(self._how_far())
+        if self.reached < self.needed:
+            left = self.forecast
+            would = " would be needed" if ended else ""
+            rate = "How many more pulls it takes is not known yet."
+            parts.append(rate if left is None else f"At the current rate about {plural(left, 'more pull')}{would}.")
+        return " ".join(parts)
+
+    def _how_far(self) -> str:
+        """What is reached of what is needed, and the weakest test."""
+        what = "certified margin" if self.setting.certified else "evidence"
+        reached, needed = self.reached, self.needed
+        have, want = apart(reached, needed, 3)
+        if reached == -np.inf:
+            words = f"The {what} cannot be computed yet: {self._nothing()}. It must reach {want}"
+        elif reached < needed:
+            words = f"The {what} is {have}; it must reach {want}"
+        else:
+            words = f"The {what} is {have}, which is more than the {want} that it must reach"
+        words += f" at delta {self.delta:g}."
+        if self.setting.certified:
+            better, worse = (self.setting.labels.arms[k] for k in self.margin()[1][:2])
+            words += f" The weakest test: {better} over {worse}."
+        return words
 
     def _nothing(self) -> str:
-        """Why some test says nothing at all."""
-        laws = self.setting.laws
-        if laws is not None and laws.unknown and self._blind():
-            return "a variance is not known before each option has three outcomes, not all equal, after the pilot"
-        return "the outcomes of some options are equal so far, so that none is ahead"
-
-    def _blind(self) -> bool:
-        """Has some arm no estimate of its variance?"""
-        fresh = self.course.fresh
-        if not isinstance(fresh, LawFresh):
-            return False
-        unknown = fresh.inst.law == STUDENT
-        return bool(np.any(fresh.inst.N < 3) or np.any(fresh.inst.scale[:, unknown] <= 0))
+        """Why the weakest test says nothing at all: not ahead as it must be, or no variance to compare with."""
+        fresh: Any = self.course.fresh
+        inst = fresh.inst
+        names, (better, worse, facet, kind) = self.setting.labels.arms, self.margin()[1]
+        when = "since the pilot" if self.course.whole[kernels.PILOT] else "so far"
+        if kind == IN_FRONT:
+            if not np.any(inst.S[better] > inst.S[worse]):
+                return f"{when} {names[better]} is nowhere ahead of {names[worse]}"
+        elif not np.any(np.all(inst.S[inst.mask] > inst.S[worse], axis=1)):
+            return f"{when} no option that looks Pareto optimal is ahead of {names[worse]} in everything"
+        if np.any(fresh.spread[inst.law == STUDENT] <= 0.0) or np.any(fresh.spread_f[fresh.kind != PARTS] <= 0.0):
+            return "a variance is not known, nor will be: the pilot, which sets its scale, saw no option vary"
+        if fresh.kind[facet] == SHARED:
+            return "a variance is not known before any two options have four outcomes, not all equal, after the pilot"
+        return "a variance is not known before each option has three outcomes, not all equal, after the pilot"
 
     def _before_discount(self, level: float) -> float:
         """The evidence at which `reached` is `level`; they differ where a shared variance is estimated."""
         n, laws = self.n_pulls, self.setting.laws
         return level if laws is None or not laws.shared.any() else 0.5 * n * float(np.expm1(2.0 * level / n))
 
-    def _settle_tests(self) -> None:
-        """Every arm's certified test, into the course's scratch space."""
-        course, fresh = self.course, self.course.fresh
-        near: Any = course.near.inst
-        if isinstance(fresh, LawFresh):
-            settle_law_tests(fresh, near, course.price, self.needed, course.scratch)
-        else:
-            settle_tests(fresh, near, course.grid, course.price, self.needed, course.scratch)
+    def _discounted(self, value: float) -> float:
+        """What a threshold compares in place of an alternative's value."""
+        n, laws = self.n_pulls, self.setting.laws
+        return value if laws is None or not laws.shared.any() else 0.5 * n * float(np.log1p(2.0 * value / n))
 
     def _paid(self) -> float:
         """The price of the binding test."""
-        better, worse, _, kind = self.course.binding
+        better, worse, _, kind = self.margin()[1]
         price = self.course.price
         if better < 0:
             return 0.0

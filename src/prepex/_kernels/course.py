@@ -6,17 +6,19 @@ the same course, and asking twice gives the same arm.
 Legend
     near      ledger at the pull counts N: the evidence that stops
     far       ledger at other weights: the sums of x of FraPPE, the allocation in hand of TnS and PreTS
-    M         means                                                              (K, L)
+    M         means of the outcomes less `origin`; so are the scores in all ledgers      (K, L)
+    origin    a reference from the first outcomes of Gaussian objectives, else 0 (centre.py)   (L,)
     aim       the allocation that is tracked: fixed, or the rule's latest        (K,)
     target    sum_s x_s of the C-tracking rules; the sums of gains of PSIPS      (K,)
     pieces    of `far` near its minimum;  table, label, mix: the game over them
     slot      row of an arm in the table, and the arm of a row; every: 0, 1, 2, ...
     cuts      gradients seen by PreTS;  best  its best allocation
     fresh     the outcomes after the pilot, with the Pareto set of all: what the certified margin may use
-    grid, scratch, binding, price   of the certified margin; both arms of `binding` alike: only that arm is missing
-    whole     PULLS t, RULE, FOLLOW, CHECK: when the margin is next looked at, READY: seen once,
+    scratch, binding, price   of the certified margin; both arms of `binding` alike: only that arm is missing
+    probe     the binding test when the stop was last looked at in full: a shortcut, no part of the state
+    whole     PULLS t, RULE, FOLLOW, CHECK: when the margin that is followed is next due, READY: seen once,
               PILOT: the pulls of the pilot, MISSING: arms without a pull after it,
-              FIRST, SECOND: the two arms of APE, ROUND: of Auer
+              FIRST, SECOND: the two arms of APE, ROUND: of Auer, LOOKED: the t of MARGIN
     real      MARGIN, STEEP: max |g| so far (TnS), the gap of AdaHedge (PSIPS), TOLERANCE (PreTS),
               SPENT: sum_k log(1 + log N_k), RISK: log(1 / delta), TRIES (PSIPS), CALM: |z| of a quiet draw,
               CALM_CHANCE: how likely it is
@@ -29,29 +31,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex._kernels.branch import Pieces, make_pieces
-from prepex._kernels.dispatch import AnyFresh, AnyLedger
-from prepex._kernels.instance import Bools, Floats, Instance, Int, Ints
+from prepex._kernels.centre import facet_scores, reference
+from prepex._kernels.instance import Bools, Floats, Instance, Int, Ints, gap, make_known
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.laws.fresh import make_fresh
-from prepex._kernels.laws.instance import BLIND, LawInstance, make_instance
-from prepex._kernels.laws.ledger import open_law_ledger, share_means
-from prepex._kernels.ledger import VALUE, open_ledger
-from prepex._kernels.margin import (
-    BETTER,
-    KIND,
-    OUT_OF_FRONT,
-    WORSE,
-    Grid,
-    Scratch,
-    equal_prices,
-    make_grid,
-    make_scratch,
-)
+from prepex._kernels.laws.fresh import make_law_fresh
+from prepex._kernels.laws.instance import BLIND, make_instance
+from prepex._kernels.laws.law import GAUSSIAN, STUDENT
+from prepex._kernels.ledger import Ledger, open_ledger, share_means
+from prepex._kernels.margin import BETTER, KIND, WORSE, Fresh, Scratch, equal_prices, make_scratch
+from prepex._kernels.mixture import OUT_OF_FRONT, make_known_fresh
+from prepex._kernels.room import VALUE, Pieces, make_pieces
 
-PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND = range(10)
+PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND, LOOKED = range(11)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
-FIXED, FRAPPE, INFORMATION, TNS, PRETS, PSIPS, APE, AUER = range(8)
+FIXED, FRAPPE, INFORMATION, TNS, PRETS, PSIPS, APE, AUER = RULES = range(8)
 FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING = 0, 1, 2
 
 # Pieces that a game may have, and gradients that a search for an allocation may use.
@@ -61,11 +54,10 @@ ROOM, CUTS = 48, 192
 class Course(NamedTuple):
     """Everything about a run."""
 
-    near: AnyLedger
-    far: AnyLedger
-    W: Floats
-    prec: Floats
+    near: Ledger
+    far: Ledger
     M: Floats
+    origin: Floats
     aim: Floats
     target: Floats
     pieces: Pieces
@@ -76,10 +68,10 @@ class Course(NamedTuple):
     every: Ints
     cuts: Floats
     best: Floats
-    fresh: AnyFresh
-    grid: Grid
+    fresh: Fresh
     scratch: Scratch
     binding: Ints
+    probe: Ints
     price: Floats
     whole: Ints
     real: Floats
@@ -91,9 +83,22 @@ class Course(NamedTuple):
     scale: Floats
     phase: Ints
 
+    @property
+    def with_laws(self) -> bool:
+        """Is it of other laws than known Gaussians?"""
+        return self.near.with_laws
+
+    @property
+    def compiled_for(self) -> tuple[type, int, int]:
+        """What decides which machine code it needs: Gaussian or laws, the rule, and what the rule follows."""
+        return self.near.compiled_for, int(self.whole[RULE]), int(self.whole[FOLLOW])
+
 
 class Plan(NamedTuple):
-    """What is fixed before the first pull: codes of the rule and of what it follows, and its numbers."""
+    """What is fixed before the first pull: codes of the rule and of what it follows, and its numbers.
+
+    slack     of a tolerance, on every facet                       (m,)
+    """
 
     rule: int
     follow: int
@@ -105,43 +110,50 @@ class Plan(NamedTuple):
     key: int
     risk: float
     tries: int
+    slack: Floats
 
 
-def open_course(facets: Floats, covariances: Floats, first: Floats, plan: Plan) -> Course:
-    """A course after the first pull of each arm, whose rewards are `first` (K, L). `observe` arm -1 next."""
-    half = facets @ np.linalg.cholesky(covariances)
+def open_course(facets: Floats, covariances: Floats, signs: Floats, first: Floats, plan: Plan) -> Course:
+    """A course after the first pull of each arm, whose rewards are `first` (K, L). `observe` arm -1 next.
+
+    Rewards in the user's units, signs in the facets; with `signs` (L,) reference and posterior draws are, digit by
+    digit, those of the problem in which everything is maximised.
+    """
+    origin = reference(first * signs) * signs
+    first = first - origin
+    half = facets @ (np.linalg.cholesky(covariances) * signs)
     gram = half @ np.swapaxes(half, 1, 2)
-    prec = np.linalg.inv(covariances)
-    scores, ones = first @ facets.T, np.ones(len(first))
-    near = open_ledger(gram, scores, ones, paper=plan.paper)
-    fresh = near.inst._replace(N=np.array(near.inst.N), S=np.array(near.inst.S), V=np.array(near.inst.V))
-    if plan.pilot > 0:
-        fresh.N[:], fresh.S[:], fresh.V[:] = 0.0, 0.0, np.inf
-    far = open_ledger(gram, scores, ones, paper=plan.paper)
-    return _course(near, far, fresh, facets, np.array(first, order="C"), plan)._replace(
-        prec=np.ascontiguousarray(0.5 * (prec + np.swapaxes(prec, 1, 2))),
+    prec: Floats = np.linalg.inv(covariances).astype(np.float64)
+    prec = 0.5 * (prec + np.swapaxes(prec, 1, 2))
+    scores, ones = facet_scores(first, facets), np.ones(len(first))
+    inst = make_known(gram, scores, ones, facets=facets, prec=prec, slack=plan.slack)
+    fresh = make_known_fresh(inst, plan.rho, plan.pilot > 0)
+    return _course(inst, fresh, np.array(first, order="C"), origin, plan)._replace(
         half=np.ascontiguousarray(half),
         scale=np.sqrt(np.max(np.diagonal(gram, axis1=1, axis2=2), axis=0)),
     )
 
 
 def open_law_course(facets: Floats, law: Ints, scale: Floats, shared: Bools, first: Floats, plan: Plan) -> Course:
-    """The same for objectives with laws: rewards in the user's units, signs in the facets, `scale`, `shared` (L,)."""
+    """The same for objectives with laws, `scale`, `shared` (L,)."""
     K = len(first)
+    origin = np.where(np.isin(law, (GAUSSIAN, STUDENT)), reference(first), 0.0)
+    first = first - origin
     scales = np.broadcast_to(np.where(shared, BLIND, scale), first.shape)
-    inst = make_instance(law, scales, facets, first, np.ones(K), shared)
-    near = open_law_ledger(inst, paper=plan.paper)
-    return _course(near, share_means(near, plan.paper), make_fresh(inst), facets, inst.M, plan)
+    inst = make_instance(law, scales, facets, first, np.ones(K), shared, plan.slack)
+    return _course(inst, make_law_fresh(inst), inst.M, origin, plan)
 
 
-def _course(near: AnyLedger, far: AnyLedger, fresh: AnyFresh, facets: Floats, means: Floats, plan: Plan) -> Course:
-    (K, L), m = means.shape, len(facets)
+def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: Plan) -> Course:
+    (K, L), m = means.shape, len(inst.W)
+    near = open_ledger(inst, paper=plan.paper)
+    if plan.rule not in RULES:
+        raise ValueError(f"rule must be among the codes {list(RULES)}, got {plan.rule}")
     return Course(
         near=near,
-        far=far,
-        W=np.array(facets, order="C"),
-        prec=np.zeros((1, L, L)),
+        far=share_means(near, plan.paper),
         M=means,
+        origin=origin,
         aim=np.array(plan.aim, order="C"),
         target=np.ones(K),
         pieces=make_pieces(ROOM, max(K, m)),
@@ -153,12 +165,14 @@ def _course(near: AnyLedger, far: AnyLedger, fresh: AnyFresh, facets: Floats, me
         cuts=np.zeros((K, CUTS)),
         best=np.zeros(K),
         fresh=fresh,
-        grid=make_grid(np.ones(K), plan.rho),
         scratch=make_scratch(K),
         binding=np.full(4, -1, dtype=np.int64),
+        probe=np.full(4, -1, dtype=np.int64),
         price=equal_prices(K, m),
-        whole=np.array([K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0], dtype=np.int64),
-        real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.risk, plan.tries, *calm_radius(K, L)]),
+        whole=np.array(
+            [K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0, -1], dtype=np.int64
+        ),
+        real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.risk, plan.tries, *calm_radius(K, L, plan.rule)]),
         key=np.array([plan.key], dtype=np.uint64),
         half=np.zeros((1, m, L)),
         draw=np.zeros((K, L)),
@@ -176,7 +190,7 @@ def leaves(node: Any) -> list[NDArray[Any]]:
     """
     found: list[NDArray[Any]] = []
     for name, entry in zip(node._fields, node):
-        if name in ("scratch", "label", "draw", "drawn", "stream"):
+        if name in ("scratch", "probe", "label", "draw", "drawn", "stream"):
             continue
         if isinstance(entry, tuple):
             found += leaves(entry)
@@ -185,8 +199,13 @@ def leaves(node: Any) -> list[NDArray[Any]]:
     return found
 
 
-def calm_radius(n_arms: int, n_objectives: int) -> tuple[float, float]:
-    """(r, P(|z| <= r)) for z standard normal in R^L, so that all K arms exceed r about once in a thousand draws."""
+def calm_radius(n_arms: int, n_objectives: int, rule: int) -> tuple[float, float]:
+    """(r, P(|z| <= r)) for z standard normal in R^L, so that all K arms exceed r about once in a thousand draws.
+
+    Only for the rule that draws: scipy takes longer to load than a small experiment to run.
+    """
+    if rule != PSIPS:
+        return 0.0, 0.0
     from scipy.special import chdtr, chdtri
 
     radius = float(np.sqrt(chdtri(n_objectives, 1e-3 / n_arms)))
@@ -204,20 +223,20 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
 
 
 @part
-def soonest(inst: Instance | LawInstance, binding: Ints) -> Int:
+def soonest(inst: Instance, binding: Ints) -> Int:
     """The better arm of the binding test. Of several that may show that an arm is dominated, not the one with most
     evidence by now but the one furthest ahead, which needs the fewest pulls: the other may be level with it in truth.
     """
-    S, V, N = inst.S, inst.V, inst.N
+    V, N = inst.V, inst.N
     better: Int = binding[BETTER]
     worse = binding[WORSE]
     if binding[KIND] == OUT_OF_FRONT:
         most = 0.0
         for p in range(inst.size[0]):
             a, least = inst.front[p], np.inf
-            for f in range(S.shape[1]):
-                gap = max(S[a, f] - S[worse, f], 0.0)
-                least = min(least, gap * gap / (V[a, f] * N[a] + V[worse, f] * N[worse]))
+            for f in range(inst.S.shape[1]):
+                ahead = max(gap(inst, a, worse, f), 0.0)
+                least = min(least, ahead * ahead / (V[a, f] * N[a] + V[worse, f] * N[worse]))
             if least > most:
                 better, most = a, least
     return better
@@ -250,7 +269,7 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
                         left -= N[k] * gradient[k]
                         if left < 0.0:
                             break
-    elif rule != TNS or fewest >= np.sqrt(t) - 0.5 * K:
+    elif rule == FIXED or rule == FRAPPE or rule == PRETS or (rule == TNS and fewest >= np.sqrt(t) - 0.5 * K):
         for k in range(K):
             behind = N[k] + pending[k] - (t + 1.0) * aim[k]
             if rule == FRAPPE or rule == PRETS:

@@ -15,6 +15,8 @@ from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel
 
 MOST_PIVOTS = 200
+# Numbers of order one that differ by less are level, and the first counts: no choice is left to rounding.
+LEVEL = 1e-12
 
 
 @kernel
@@ -35,15 +37,15 @@ def solve_game(table: Floats, R: Int, C: Int, label: Ints, x: Floats) -> float:
         label[1, c] = R + c
     table[R, C] = 0.0
     for _ in range(MOST_PIVOTS):
-        q, steepest = -1, -1e-12
+        q, steepest = -1, 0.0
         for c in range(C):
-            if table[R, c] < steepest:
+            if table[R, c] < steepest - LEVEL:
                 q, steepest = c, table[R, c]
         if q < 0:
             break
         p, shortest = -1, np.inf
         for r in range(R):
-            if table[r, q] > 1e-12 and table[r, C] / table[r, q] < shortest:
+            if table[r, q] > LEVEL and table[r, C] / table[r, q] < shortest - LEVEL:
                 p, shortest = r, table[r, C] / table[r, q]
         pivot = table[p, q]
         for r in range(R + 1):

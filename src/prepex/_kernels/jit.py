@@ -1,29 +1,140 @@
-"""The two ways a kernel is compiled, and two rules that keep the hot path fast and the first call short.
+"""Kernels: plain Python functions that run as they are, and as machine code where that is worth the wait.
 
+    kernel    what Python calls, or a helper with several callers: compiled on its own and kept on disk
+    part      a helper that becomes part of the kernel that calls it
+    by_model  one name for a primitive of both models, known Gaussian and laws: the first argument decides, in compiled
+              code at the time when it is compiled
+
+Both ways give the same bits. Python's own arithmetic is that of the machine; what is not is made so here: `np` and
+`math` mean `plain.py` in a kernel that is interpreted, so that exp and log are those of the C library, as they are in
+compiled code, and neither overflow nor a logarithm of 0 raises.
+
+Two rules keep the hot path fast and the first call short.
 1. Kernels never allocate: all scratch space comes in as an argument. Numba's reference counting can then be left
    out altogether, which makes a round three times faster.
 2. Numba emits machine code for a kernel together with all that it calls, so a deep chain is compiled once for
    every link above it. A helper of one kernel is therefore inlined, and costs nothing on its own.
 """
 
+import dis
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import update_wrapper
+from types import FunctionType, ModuleType
+from typing import Any, TypeVar, cast
 
-from numba import njit
+from prepex._kernels import engine, plain
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# 1/0 is infinity ("no alternative"); no interpreter lock; `_nrt`: no reference counting.
-OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+PARTS: set[Any] = set()
+HOME = __name__.rpartition(".")[0]
+
+
+class Kernel:
+    """A function that is interpreted until its machine code is at hand."""
+
+    def __init__(self, function: Any) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        # By the kind of the first argument.
+        self.ready: dict[Any, Callable[..., Any]] = {}
+        self.spent: dict[Any, float] = {}
+        self._plain: Callable[..., Any] | None = None
+
+    @property
+    def plain(self) -> Callable[..., Any]:
+        """As Python runs it."""
+        if self._plain is None:
+            self._plain = interpreted(self.function)
+        return self._plain
+
+    def __call__(self, *args: Any) -> Any:
+        kind = kind_of(args[0])
+        run = None if engine.here.interpreting else self.ready.get(kind)
+        return engine.enter(self, kind, args) if run is None else run(*args)
+
+    def inner(self, *args: Any) -> Any:
+        """Called by another kernel that is interpreted."""
+        if self.ready and not engine.here.interpreting:
+            run = self.ready.get(kind_of(args[0]))
+            if run is not None:
+                return run(*args)
+        if engine.tick():
+            return engine.wait_for(self, kind_of(args[0]), args)(*args)
+        return self.plain(*args)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.function.__module__}.{self.function.__qualname__}>"
+
+
+def kind_of(first: Any) -> Any:
+    """What a kernel is compiled for, in short: a course says it, else it is the class of the first argument."""
+    return getattr(first, "compiled_for", None) or type(first)
 
 
 def kernel(function: F) -> F:
-    """Compiled on first use and kept on disk."""
-    compiled: F = njit(cache=True, **OPTIONS)(function)
-    return compiled
+    """Compiled on its own, and kept on disk."""
+    return cast(F, Kernel(function))
 
 
 def part(function: F) -> F:
     """A helper that becomes part of the kernel that calls it."""
-    compiled: F = njit(inline="always", **OPTIONS)(function)
-    return compiled
+    PARTS.add(function)
+    return function
+
+
+class ByModel:
+    """A primitive that each model has its own function for: everything above is written once."""
+
+    def __init__(self, known: Callable[..., Any], laws: Callable[..., Any]) -> None:
+        self.known, self.laws = known, laws
+
+    def __call__(self, first: Any, *args: Any) -> Any:
+        return (self.laws if first.with_laws else self.known)(first, *args)
+
+
+def by_model(*, known: Callable[..., Any], laws: Callable[..., Any]) -> Any:
+    """What `known` does to a known Gaussian, and `laws` to other laws: the first argument says `with_laws`."""
+    return ByModel(known, laws)
+
+
+def twin(function: Any, swap: Callable[[Any], Any]) -> Any:
+    """The same function with other globals."""
+    code, scope = function.__code__, dict(function.__globals__)
+    for name in {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}:
+        if name in scope:
+            value = scope[name]
+            inside = isinstance(value, ModuleType) and value.__name__.startswith(HOME)
+            scope[name] = _proxy(value, code.co_names, swap) if inside else swap(value)
+    made = FunctionType(code, scope, function.__name__, function.__defaults__, function.__closure__)
+    made.__qualname__, made.__doc__ = function.__qualname__, function.__doc__
+    return made
+
+
+def _proxy(module: ModuleType, names: tuple[str, ...], swap: Callable[[Any], Any]) -> ModuleType:
+    """A module of kernels, for a function that names them by it."""
+    proxy = ModuleType(module.__name__)
+    for name in names:
+        if hasattr(module, name):
+            setattr(proxy, name, swap(getattr(module, name)))
+    return proxy
+
+
+def interpreted(function: Any) -> Callable[..., Any]:
+    """As Python runs it."""
+    known: dict[Any, Any] = {}
+
+    def swap(value: Any) -> Any:
+        if isinstance(value, Kernel):
+            return value.inner
+        if isinstance(value, ModuleType):
+            return plain.MODULES.get(value.__name__, value)
+        if isinstance(value, ByModel):
+            return ByModel(swap(value.known), swap(value.laws))
+        if isinstance(value, FunctionType) and value in PARTS:
+            if value not in known:
+                known[value] = twin(value, swap)
+            return known[value]
+        return value
+
+    return cast(Callable[..., Any], twin(function, swap))

@@ -1,25 +1,22 @@
 """The evidence Z of an instance that changes one arm at a time.
 
 For every arm k the ledger keeps a lower bound on the cheapest alternative in which k changes its status (leaves
-or enters P), and solves only those arms whose bound is below the smallest solved value.
-
-Why the bounds stay valid for free. sqrt(2 v) is the distance from M to a set of alternatives in the norm
-|X|^2 = sum_k N_k x_k' prec_k x_k, and the set does not depend on M or N. Weights only grow, so the norm only
-grows; and when arm a moves by x, every distance falls by at most sqrt(N_a x' prec_a x) (triangle inequality).
-Only arms of P enter everyone's alternatives: their drift is summed in one number, and `key` = distance + drift
-at the time it was found stays put. An arm outside P enters no alternative but its own.
-While every bound is positive no arm has changed its status, so P itself needs no check either.
+or enters the answer), and solves only those arms whose bound is below the smallest solved value. How bounds stay valid
+while arms move is the model's affair: aging.py for known Gaussians, laws/aging.py for other laws.
+While every bound is positive no arm has changed its status, so the Pareto set itself needs no check either; with slack
+it does (`lenient`).
 
 Legend
-    key       lower bound of sqrt(2 v) of arm k, plus the drift at that time         (K,)
+    key       lower bound of what it takes to change arm k's status, in the model's unit (`reach`)    (K,)
     seen      the round in which arm k was last solved                               (K,)
-    load      the hub's multipliers by facet in the last leaf of Add(k), or nan      (K, m)
     rival     the j of the cheapest Remove(k, j) of last time, or -1                 (K,)
     best      the star that attains Z;  gradient  its dZ/dN                          (K,)
     none      no room for pieces: a search given this minimises
+    own       does this ledger keep the means? `far` shares those of `near`
+    load, base, witness   what the model remembers of Add(k)                         (K, m), (K,), (K,)
     real      VALUE: Z; DRIFT
     whole     CHANGED: the arm whose status changes (-1: none), CENTRE: the star's hub, SIZE: its constraints,
-              STALE: it must be solved again, ROUND, UNSEEN: the first arm not looked at since P changed,
+              STALE: it must be solved again, ROUND, UNSEEN: the first arm not looked at since all was forgotten,
               PAPER: only the alternatives of the FraPPE paper, for reproduction
 """
 
@@ -27,26 +24,50 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.branch import Pieces, Search, make_pieces, make_search, record, search
-from prepex._kernels.instance import Floats, Instance, Int, Ints, find_front, law
-from prepex._kernels.jit import kernel, part
-from prepex._kernels.star import (
+from prepex._kernels import aging
+from prepex._kernels.aging import STRETCH
+from prepex._kernels.instance import Floats, Instance, Int, Ints, apart, find_front, weigh_known
+from prepex._kernels.jit import by_model, kernel, part
+from prepex._kernels.laws import aging as law_aging
+from prepex._kernels.laws.instance import weigh_law
+from prepex._kernels.laws.pair import pair_bound_law
+from prepex._kernels.laws.point import arm_cost_law, remove_law
+from prepex._kernels.room import (
     ARM,
+    CENTRE,
+    CHANGED,
+    DRIFT,
     FACET,
-    HUB,
+    PAPER,
+    ROUND,
+    SIZE,
+    STALE,
+    UNSEEN,
+    VALUE,
+    Pieces,
+    Search,
     Star,
     Y,
-    add_gradient,
+    first_of,
     keep_star,
-    pair_bound,
-    remove_pair,
+    lowered,
+    make_pieces,
+    make_search,
+    make_star,
+    record,
+    touch,
 )
+from prepex._kernels.search import search
+from prepex._kernels.star import arm_cost_known, pair_bound_known, remove_known
 
-VALUE, DRIFT = 0, 1
-CHANGED, CENTRE, SIZE, STALE, ROUND, UNSEEN, PAPER = 0, 1, 2, 3, 4, 5, 6
-
-# An arm is solved exactly up to this multiple of the incumbent: dearer ones are left alone for a while.
-STRETCH = 1.5
+weigh = by_model(known=weigh_known, laws=weigh_law)
+pair_bound = by_model(known=pair_bound_known, laws=pair_bound_law)
+remove = by_model(known=remove_known, laws=remove_law)
+arm_cost = by_model(known=arm_cost_known, laws=arm_cost_law)
+move = by_model(known=aging.move_known, laws=law_aging.move_law)
+reach = by_model(known=aging.reach_known, laws=law_aging.reach_law)
+cheapest_add = by_model(known=aging.cheapest_add_known, laws=law_aging.cheapest_add_law)
+standing = by_model(known=aging.standing_known, laws=law_aging.standing_law)
 
 
 class Ledger(NamedTuple):
@@ -57,77 +78,90 @@ class Ledger(NamedTuple):
     none: Pieces
     key: Floats
     seen: Ints
-    load: Floats
     rival: Ints
+    load: Floats
+    base: Floats
+    witness: Ints
     best: Star
     gradient: Floats
     real: Floats
     whole: Ints
+    own: bool
+
+    @property
+    def with_laws(self) -> bool:
+        """Is it of other laws than known Gaussians?"""
+        return bool(self.inst.with_laws)
+
+    @property
+    def compiled_for(self) -> type:
+        """What decides which machine code it needs."""
+        return type(self.inst)
 
 
-def open_ledger(gram: Floats, scores: Floats, weights: Floats, spare: int = 256, paper: bool = False) -> Ledger:
-    """Fresh, C-contiguous arrays for the kernels; the caller's are not kept. Call `refresh` next."""
-    K, m = scores.shape
-    N = np.array(weights, dtype=np.float64)
-    inst = Instance(
-        gram=np.array(gram, dtype=np.float64, order="C"),
-        N=N,
-        S=np.array(scores, dtype=np.float64, order="C"),
-        V=np.ascontiguousarray(np.diagonal(gram, axis1=1, axis2=2) / N[:, None]),
-        mask=np.zeros(K, dtype=np.bool_),
-        front=np.zeros(K, dtype=np.int64),
-        size=np.zeros(1, dtype=np.int64),
-        plain=not bool(np.any(gram[:, ~np.eye(m, dtype=bool)])),
-    )
-    inst.size[0] = find_front(inst.S, inst.mask, inst.front)
-    n = max(K, m) + 1
+def open_ledger(inst: Instance, spare: int = 256, paper: bool = False, own: bool = True) -> Ledger:
+    """What is known of an instance at first: nothing. Call `refresh` next."""
+    (K, m), L = inst.S.shape, inst.W.shape[1]
     return Ledger(
         inst=inst,
-        search=make_search(K, m, spare),
+        search=make_search(K, m, L, spare),
         none=make_pieces(0, 0),
         key=np.full(K, -np.inf),
         seen=np.zeros(K, dtype=np.int64),
-        load=np.full((K, m), np.nan),
         rival=np.full(K, -1, dtype=np.int64),
-        best=Star(np.zeros((n, 2), dtype=np.int64), np.zeros((n, 4))),
+        load=np.full((K, m), np.nan),
+        base=np.full(K, np.nan),
+        witness=np.full(K, -1, dtype=np.int64),
+        best=make_star(max(K, m) + 1),
         gradient=np.zeros(K),
         real=np.zeros(2),
         whole=np.array([-1, 0, 0, 1, 0, 0, int(paper)]),
+        own=own,
     )
 
 
+def share_means(near: Ledger, paper: bool = False) -> Ledger:
+    """A ledger at other weights whose means are those of `near`."""
+    return open_ledger(apart(near.inst), paper=paper, own=False)
+
+
+@part
+def forget(ledger: Ledger) -> None:
+    """Nothing known is kept."""
+    whole = ledger.whole
+    for k in range(ledger.key.size):
+        ledger.key[k], ledger.base[k], ledger.load[k, 0] = -np.inf, np.nan, np.nan
+        ledger.rival[k], ledger.gradient[k] = -1, 0.0
+    whole[CHANGED], whole[SIZE], whole[STALE], whole[UNSEEN] = -1, 0, 1, 0
+    ledger.real[VALUE], ledger.real[DRIFT] = np.inf, 0.0
+
+
 @kernel
-def move(ledger: Ledger, W: Floats, prec: Floats, a: Int, mean: Floats, shift: Floats, weight: float) -> None:
-    """Arm a has moved by `shift` to `mean` and its weight has grown to `weight`. Cheap: `refresh` does the work."""
-    inst = ledger.inst
-    gram, N, S, V = inst.gram, inst.N, inst.S, inst.V
-    m, L = W.shape
-    own = law(gram, a)
-    square = 0.0
-    for p in range(L):
-        for q in range(L):
-            square += prec[own, p, q] * shift[p] * shift[q]
-    # A little more than the drift, so that rounding never makes a bound too good.
-    drift = np.sqrt(max(square, 0.0) * N[a]) * (1.0 + 1e-9)
-    N[a] = weight
-    for f in range(m):
-        S[a, f] = 0.0
-        for q in range(L):
-            S[a, f] += W[f, q] * mean[q]
-        V[a, f] = gram[own, f, f] / weight
-    if inst.mask[a]:
-        ledger.real[DRIFT] += drift
-    else:
-        ledger.key[a] -= drift
-    if inst.mask[a] or ledger.whole[CHANGED] == a:
-        ledger.whole[STALE] = 1
+def add_weight(ledger: Ledger, a: Int, more: float) -> None:
+    """Arm a weighs more; its mean stays."""
+    ledger.inst.N[a] += more
+    weigh(ledger.inst, a)
+    touch(ledger, a)
+
+
+@kernel
+def put_weights(ledger: Ledger, near: Ledger, weights: Floats) -> None:
+    """The means of `near`, which this ledger shares, at these weights."""
+    inst, other = ledger.inst, near.inst
+    for k in range(weights.size):
+        inst.N[k] = weights[k]
+        weigh(inst, np.int64(k))
+        inst.mask[k] = other.mask[k]
+        inst.front[k] = other.front[k]
+    inst.size[0] = other.size[0]
+    forget(ledger)
 
 
 @kernel
 def refresh(ledger: Ledger, slack: float) -> float:
-    """Bring Z, its star and gradient, and P up to date after moves. Returns Z.
+    """Bring Z, its star and gradient, and the answer up to date after moves. Returns Z.
 
-    Solve the arm that attained Z, look at those not seen since P changed, then solve arms in the order of their
+    Solve the arm that attained Z, look at those not seen since all was forgotten, then solve arms in the order of their
     bounds until no bound is below Z + slack (which `collect` then need not look at).
     """
     key, seen, real, whole = ledger.key, ledger.seen, ledger.real, ledger.whole
@@ -136,10 +170,9 @@ def refresh(ledger: Ledger, slack: float) -> float:
     if whole[PAPER] == 1:
         # The bounds hold for the complete alternatives only: look at everything again.
         ledger.inst.size[0] = find_front(ledger.inst.S, ledger.inst.mask, ledger.inst.front)
-        whole[CHANGED], whole[SIZE], whole[STALE], whole[UNSEEN] = -1, 0, 1, 0
-        for i in range(K):
-            ledger.gradient[i] = 0.0
-            ledger.rival[i] = -1
+        forget(ledger)
+    elif ledger.inst.lenient:
+        front_changed(ledger)
     if whole[STALE] == 1:
         real[VALUE] = np.inf
     while True:
@@ -149,8 +182,8 @@ def refresh(ledger: Ledger, slack: float) -> float:
                 k, limit = whole[UNSEEN], 0.0
                 whole[UNSEEN] += 1
             else:
-                k, limit = np.int64(-1), STRETCH * (real[VALUE] + slack)
-                least = np.sqrt(2.0 * (real[VALUE] + slack)) + real[DRIFT]
+                k, limit = np.int64(-1), np.nextafter(real[VALUE] + slack, np.inf)
+                least = reach(ledger, limit)
                 for i in range(K):
                     if key[i] < least and seen[i] != whole[ROUND] and i != whole[CHANGED]:
                         least, k = key[i], np.int64(i)
@@ -166,8 +199,8 @@ def refresh(ledger: Ledger, slack: float) -> float:
 
 @part
 def front_changed(ledger: Ledger) -> bool:
-    """Z = 0 is the border of an alternative: a tie, or an arm has changed its status and all must be seen anew."""
-    inst, whole, before = ledger.inst, ledger.whole, ledger.search.taken
+    """Has an arm changed its status, so that all must be seen anew? Z = 0 may also be a tie."""
+    inst, before = ledger.inst, ledger.search.taken
     changed = False
     for k in range(before.size):
         before[k] = inst.mask[k]
@@ -176,13 +209,8 @@ def front_changed(ledger: Ledger) -> bool:
         changed = changed or before[k] != inst.mask[k]
         before[k] = False
     if changed:
-        for k in range(before.size):
-            ledger.gradient[k] = 0.0
-            ledger.load[k, 0] = np.nan
-            ledger.rival[k] = -1
-        ledger.real[VALUE] = np.inf
-        whole[CHANGED], whole[SIZE], whole[UNSEEN] = -1, 0, 0
-        whole[ROUND] += 1
+        forget(ledger)
+        ledger.whole[ROUND] += 1
     return changed
 
 
@@ -191,43 +219,51 @@ def solve_arm(ledger: Ledger, k: Int, limit: float) -> None:
     """The cheapest change of arm k's status: exact below `limit`, else a bound. The cheapest so far becomes Z."""
     inst, s, best, gradient, whole = ledger.inst, ledger.search, ledger.best, ledger.gradient, ledger.whole
     hub: Int = np.int64(k)
-    paper = whole[PAPER] == 1
+    n: Int = np.int64(-1)
+    v = np.inf
     if inst.mask[k]:
-        v, n, hub = cheapest_remove(inst, k, limit, s, ledger.rival[k], paper)
+        v, n, hub = cheapest_remove(ledger, k, STRETCH * limit)
         ledger.rival[k] = hub
-    elif paper:
-        v, n = np.inf, np.int64(-1)
-    else:
-        v, n = cheapest_add(inst, k, limit, s, ledger.none, ledger.load[k])
-    ledger.key[k] = np.sqrt(2.0 * v) * (1.0 - 1e-12) + ledger.real[DRIFT]
+    elif whole[PAPER] == 0:
+        v, n = cheapest_add(ledger, k, limit)
+    ledger.key[k] = reach(ledger, v) * (1.0 - 1e-12)
     if n >= 0 and v < ledger.real[VALUE]:
         for c in range(whole[SIZE]):
             gradient[best.link[c, ARM]] = 0.0
         gradient[whole[CENTRE]] = 0.0
         keep_star(s.leaf, n, best)
-        add_gradient(inst, hub, best, n, gradient)
+        for c in range(-1, n):
+            a = hub if c < 0 else best.link[c, ARM]
+            gradient[a] = arm_cost(inst, hub, best, n, a, s.lab.point)
         ledger.real[VALUE] = v
         whole[CHANGED], whole[CENTRE], whole[SIZE] = k, hub, n
 
 
 @part
-def cheapest_remove(inst: Instance, i: Int, limit: float, s: Search, rival: Int, paper: bool) -> tuple[float, Int, Int]:
-    """Cheapest Remove(i, j) over j in P, last time's rival first: (value, constraints, j), or (bound, -1, rival).
+def rivals(inst: Instance, i: Int, j: Int, paper: bool) -> bool:
+    """Is Remove(i, j) an alternative? For j in the answer; with slack, for every j; in FraPPE's paper, for the others.
 
-    `paper`: over j outside P instead, as the FraPPE paper has it.
+    Without slack a j outside the answer that dominates i would enter it first, which is an alternative of its own.
     """
-    S, V, front = inst.S, inst.V, inst.front
+    return j != i and (not inst.mask[j] if paper else inst.lenient or inst.mask[j])
+
+
+@part
+def cheapest_remove(ledger: Ledger, i: Int, limit: float) -> tuple[float, Int, Int]:
+    """Cheapest Remove(i, j) over its rivals, the last one first: (value, constraints, j), or (bound, -1, rival)."""
+    inst, s, rival, paper = ledger.inst, ledger.search, ledger.rival[i], ledger.whole[PAPER] == 1
     best, lowest, hub = limit, np.inf, np.int64(-1)
     n: Int = np.int64(-1)
-    for p in range(-1, S.shape[0] if paper else inst.size[0]):
-        j = rival if p < 0 else np.int64(p) if paper else front[p]
-        if j < 0 or j == i or (p >= 0 and j == rival) or inst.mask[j] == paper:
+    every = paper or inst.lenient
+    for p in range(-1, inst.N.size if every else inst.size[0]):
+        j = rival if p < 0 else np.int64(p) if every else inst.front[p]
+        if j < 0 or (p >= 0 and j == rival) or not rivals(inst, i, j, paper):
             continue
-        v = pair_bound(S, V, i, j)
+        v = pair_bound(inst, i, j)
         if v < best:
-            v = remove_pair(inst, i, j, s.star, s.desk)
+            v = remove(inst, i, j, s)
         if v < best:
-            best, hub, n = v, np.int64(j), keep_star(s.star, S.shape[1], s.leaf)
+            best, hub, n = v, np.int64(j), keep_star(s.star, inst.S.shape[1], s.leaf)
         else:
             lowest = min(lowest, v)
     if n < 0:
@@ -235,64 +271,44 @@ def cheapest_remove(inst: Instance, i: Int, limit: float, s: Search, rival: Int,
     return best, n, hub
 
 
-@part
-def cost_at(inst: Instance, j: Int, load: Floats, vec: Floats) -> float:
-    """Cost of Add(j) if `load` pushes the hub and every arm of P then pays its cheapest facet: an upper bound."""
-    S, V, front, N, gram = inst.S, inst.V, inst.front, inst.N[j], inst.gram[law(inst.gram, j)]
-    m = S.shape[1]
-    cost = 0.0
-    for f in range(m):
-        shift = 0.0
-        for g in range(m):
-            shift += gram[f, g] * load[g] / N
-        vec[HUB, f] = S[j, f] + shift
-        cost += load[f] * shift
-    for p in range(inst.size[0]):
-        a = front[p]
-        cheapest = np.inf
-        for f in range(m):
-            left = max(S[a, f] - vec[HUB, f], 0.0)
-            cheapest = min(cheapest, left * left / V[a, f])
-        cost += cheapest
-    return 0.5 * cost
-
-
-@part
-def cheapest_add(inst: Instance, j: Int, limit: float, s: Search, none: Pieces, load: Floats) -> tuple[float, Int]:
-    """Cheapest Add(j), searched below what last time's leaf costs now: (value, constraints), or (bound, -1)."""
-    ceiling = limit
-    if limit > 0.0 and not np.isnan(load[0]):
-        ceiling = min(limit, cost_at(inst, j, load, s.desk.vec) * (1.0 + 1e-9))
-    v, n = search(inst, j, ceiling, s, none, none.real.shape[0])
-    if n >= 0:
-        load[:] = 0.0
-        for c in range(n):
-            load[s.leaf.link[c, FACET]] += s.leaf.real[c, Y]
-    return v, n
-
-
 @kernel
 def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
-    """Every closest point of an alternative with value at most Z + slack, after `refresh`.
+    """The closest points of alternatives with value at most Z + slack, after `refresh`: all, or the cheapest.
 
-    Returns how many there are, which may be more than `pieces` has room for; -1 if the stack was too small.
+    Returns how many; if `pieces` is full there may be more. -1 if the stack was too small.
     """
     inst, s, key = ledger.inst, ledger.search, ledger.key
-    limit = np.nextafter(ledger.real[VALUE] + slack, np.inf)
-    reach = np.sqrt(2.0 * limit) + ledger.real[DRIFT]
+    # A piece that was solved from another start may be a rounding dearer than Z.
+    limit = np.nextafter(ledger.real[VALUE] * (1.0 + 1e-12) + slack, np.inf)
     count: Int = np.int64(0)
     paper = ledger.whole[PAPER] == 1
     for k in range(key.size):
-        if key[k] > reach or (paper and not inst.mask[k]):
+        if key[k] > reach(ledger, limit) or (paper and not inst.mask[k]):
             continue
         if not inst.mask[k]:
-            _, count = search(inst, k, limit, s, pieces, count)
+            _, count = search(inst, np.int64(k), limit, s, pieces, count)
             if count < 0:
                 break
+            limit = lowered(pieces, count, limit)
             continue
         for j in range(key.size):
-            if j != k and inst.mask[j] != paper and pair_bound(inst.S, inst.V, k, j) < limit:
-                v = remove_pair(inst, k, j, s.star, s.desk)
+            if rivals(inst, k, j, paper) and pair_bound(inst, np.int64(k), np.int64(j)) < limit:
+                v = remove(inst, np.int64(k), np.int64(j), s)
                 if v < limit:
                     count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.S.shape[1], s.leaf))
+                    limit = lowered(pieces, count, limit)
     return count
+
+
+@kernel
+def put_gradient(ledger: Ledger, pieces: Pieces, row: Int, slot: Ints, table: Floats, c: Int) -> None:
+    """Add the gradient of a collected piece to column c, arm a in row slot[a]."""
+    star, whole, real = ledger.search.star, pieces.whole, pieces.real
+    hub, n = whole[row, 0], whole[row, 2]
+    for d in range(n):
+        star.link[d, ARM], star.link[d, FACET] = whole[row, 3 + 2 * d], whole[row, 4 + 2 * d]
+        star.real[d, Y] = real[row, 1 + d]
+    for d in range(-1, n):
+        if first_of(star, hub, d):
+            a = hub if d < 0 else star.link[d, ARM]
+            table[slot[a], c] += arm_cost(ledger.inst, hub, star, n, a, ledger.search.lab.point)

@@ -8,6 +8,7 @@ from prepex._kernels.course import (
     FOLLOW_MARGIN,
     FOLLOW_NOTHING,
     FRAPPE,
+    LOOKED,
     MARGIN,
     MISSING,
     PILOT,
@@ -19,51 +20,59 @@ from prepex._kernels.course import (
     TNS,
     Course,
 )
-from prepex._kernels.dispatch import add_fresh, end_pilot, find_margin, move, refresh
 from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.margin import BETTER, WORSE
+from prepex._kernels.ledger import move, refresh
+from prepex._kernels.margin import BETTER, WORSE, add_fresh, end_pilot, margin, may_reach
 from prepex._kernels.pilot import set_prices
 from prepex._kernels.steps import frappe_step, prets_step, tns_step
 
-# The margin is looked at after every pull at first, then once in such a part of the run: a stop is delayed by no
-# more than that. A rule that follows it wants it fresh.
-FOLLOWED, WATCHED = 20000, 500
+# A rule that follows the margin has it after every pull at first, then once in such a part of the run. The stop
+# does not wait for it: `margin_from` looks after every pull.
+FOLLOWED = 20000
 
 
 @part
 def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -> None:
     """Counts, means and all that hangs on them, after a reward of arm a (-1: none); then the evidence.
 
-    `more` rewards with the mean `reward` at once, where only their number and mean count; else 1.
+    `more` rewards with the mean `reward` at once, where only their number and mean count; else 1. The origin is
+    subtracted from `reward` in place: whatever looks at it from here on is centred.
     """
     near, far, M, whole = course.near, course.far, course.M, course.whole
     if a >= 0:
         count = near.inst.N[a] + more
         for q in range(M.shape[1]):
+            reward[q] -= course.origin[q]
             shift[q] = more * (reward[q] - M[a, q]) / count
             M[a, q] += shift[q]
-        move(near, course.W, course.prec, a, M[a], shift, count)
+        move(near, a, M[a], shift, count)
         if whole[RULE] == FRAPPE:
-            move(far, course.W, course.prec, a, M[a], shift, far.inst.N[a])
+            move(far, a, M[a], shift, far.inst.N[a])
         course.real[SPENT] += np.log((1.0 + np.log(count)) / (1.0 + np.log(count - more)))
         if whole[FOLLOW] != FOLLOW_NOTHING and whole[PULLS] >= whole[PILOT]:
             if course.fresh.N[a] == 0.0:
                 whole[MISSING] -= 1
-            add_fresh(course.fresh, course.grid, course.W, a, reward, more)
+            add_fresh(course.fresh, a, reward, more)
         whole[PULLS] += np.int64(more)
     whole[READY] = 1
     refresh(near, 0.0)
     if whole[PULLS] == whole[PILOT]:
         set_prices(near.inst, course.scratch.bound, course.price)
-        end_pilot(course.fresh, near)
+        end_pilot(course.fresh, near.inst)
+
+
+@part
+def find_margin(course: Course, binding: Ints) -> float:
+    """The certified margin of a testable course, and its binding test."""
+    return margin(course.fresh, course.near.inst, course.price, course.scratch, binding)
 
 
 @part
 def look(course: Course) -> None:
-    """The margin, when it is due."""
+    """The margin for a rule that follows it, when it is due."""
     whole = course.whole
-    if whole[FOLLOW] == FOLLOW_NOTHING or whole[PULLS] < max(whole[PILOT], whole[CHECK]):
+    if whole[FOLLOW] != FOLLOW_MARGIN or whole[PULLS] < max(whole[PILOT], whole[CHECK]):
         return
     if whole[MISSING] > 0:
         a = 0
@@ -71,11 +80,29 @@ def look(course: Course) -> None:
             a += 1
         course.binding[BETTER] = course.binding[WORSE] = a
     else:
-        course.real[MARGIN] = find_margin(
-            course.fresh, course.near, course.grid, course.price, course.scratch, course.binding
-        )
-        part_of_run = FOLLOWED if whole[FOLLOW] == FOLLOW_MARGIN else WATCHED
-        whole[CHECK] = whole[PULLS] + 1 + whole[PULLS] // part_of_run
+        course.real[MARGIN] = find_margin(course, course.binding)
+        whole[LOOKED] = whole[PULLS]
+        whole[CHECK] = whole[PULLS] + 1 + whole[PULLS] // FOLLOWED
+
+
+@part
+def margin_from(course: Course, level: float) -> float:
+    """The certified margin now if it is at least `level`, else something below. Changes nothing but `probe`.
+
+    After every pull, in a simulation as in a live experiment; mostly one test shows that the level is not reached.
+    """
+    whole = course.whole
+    value = -np.inf
+    if whole[LOOKED] == whole[PULLS]:
+        value = course.real[MARGIN]
+    elif (
+        level < np.inf
+        and whole[PULLS] >= whole[PILOT]
+        and whole[MISSING] == 0
+        and may_reach(course.fresh, course.price, course.probe, level)
+    ):
+        value = find_margin(course, course.probe)
+    return value
 
 
 @kernel
@@ -86,23 +113,18 @@ def observe_plain(course: Course, a: Int, reward: Floats, more: float, shift: Fl
 
 
 @kernel
-def observe_run(
-    course: Course, arms: Ints, rewards: Floats, sizes: Floats, shift: Floats, binding: Ints, level: float
-) -> Int:
+def observe_run(course: Course, arms: Ints, rewards: Floats, sizes: Floats, shift: Floats, level: float) -> Int:
     """Rewards (n, L) of `arms` (n,), one after the other, until the margin reaches `level`: how many were taken.
 
-    For a rule without a step of its own. `sizes` (n,): how many rewards each is the mean of. `binding` is scratch (4,).
+    For a rule without a step of its own. `sizes` (n,): how many rewards each is the mean of.
     """
-    whole = course.whole
     taken: Int = np.int64(0)
     while taken < arms.size:
         record(course, arms[taken], rewards[taken], sizes[taken], shift)
         look(course)
         taken += 1
-        if level < np.inf and whole[PULLS] >= whole[PILOT] and whole[MISSING] == 0:
-            value = find_margin(course.fresh, course.near, course.grid, course.price, course.scratch, binding)
-            if value >= level:
-                break
+        if margin_from(course, level) >= level:
+            break
     return taken
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 
 from prepex._kernels.course import APE, AUER, FIRST, PSIPS, PULLS, READY, RISK, RULE, SECOND, Course, uniform
-from prepex._kernels.dispatch import pay
 from prepex._kernels.elimination import ACCEPTED, ACTIVE, ape_stops, auer_step, auer_stops
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.observe import record
 from prepex._kernels.play import Stops, check_moments
 from prepex._kernels.posterior import psips_step, psips_stops
+from prepex._kernels.reward import pay
 
 
 @kernel
@@ -28,7 +28,7 @@ def propose_own(course: Course, pending: Ints, ahead: Int) -> Int:
     elif whole[RULE] == APE:
         first, second = whole[FIRST], whole[SECOND]
         choice = first if N[first] + pending[first] <= N[second] + pending[second] else second
-    else:
+    elif whole[RULE] == AUER:
         fewest, over = np.inf, auer_stops(course)
         for k in range(N.size):
             if (over or course.phase[k] == ACTIVE) and N[k] + pending[k] < fewest:
@@ -44,18 +44,19 @@ def observe_own(course: Course, a: Int, reward: Floats, more: float, shift: Floa
         psips_step(course)
     elif course.whole[RULE] == APE:
         ape_stops(course, course.real[RISK])
-    else:
+    elif course.whole[RULE] == AUER:
         auer_step(course, course.real[RISK])
 
 
 @kernel
 def own_stops(course: Course, risk: float) -> bool:
     """Does the rule stop at delta = exp(-risk)? APE and Auer also sample for one delta, their RISK."""
+    stop = False
     if course.whole[RULE] == PSIPS:
         stop = psips_stops(course, risk)
     elif course.whole[RULE] == APE:
         stop = ape_stops(course, risk)
-    else:
+    elif course.whole[RULE] == AUER:
         stop = auer_stops(course)
     return stop
 

@@ -7,13 +7,11 @@ Legend
     share     of delta for arm i;  part  of that share for rival j                                    (K,)
 """
 
-from typing import Any
-
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int
+from prepex._kernels.instance import Floats, Instance, Int, ratio
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.margin import AS_RIVAL, IN_FRONT, OUT_OF_FRONT, glr
+from prepex._kernels.mixture import AS_RIVAL, IN_FRONT, OUT_OF_FRONT
 
 # A ratio beyond this says no more, and exp(-2 c) of it is still a number.
 CERTAIN = 300.0
@@ -22,30 +20,29 @@ EQUAL = 0.1
 
 
 @part
-def decided(inst: Any, i: Int) -> float:
+def decided(inst: Instance, i: Int) -> float:
     """c_i: min_j max_f of the ratios for i in P, max_{j in P} min_f for the others."""
-    S, V = inst.S, inst.V
-    K, m = S.shape
+    K, m = inst.S.shape
     if inst.mask[i]:
         low = np.inf
         for j in range(K):
             if j != i:
                 most = 0.0
                 for f in range(m):
-                    most = max(most, glr(S, V, i, j, f))
+                    most = max(most, ratio(inst, i, j, f))
                 low = min(low, most)
         return low
     high = 0.0
     for p in range(inst.size[0]):
         least = np.inf
         for f in range(m):
-            least = min(least, glr(S, V, inst.front[p], i, f))
+            least = min(least, ratio(inst, inst.front[p], i, f))
         high = max(high, least)
     return high
 
 
 @kernel
-def set_prices(inst: Any, doubt: Floats, price: Floats) -> None:
+def set_prices(inst: Instance, doubt: Floats, price: Floats) -> None:
     """share ~ doubt, part ~ doubt or 1 if in the pilot's P, each mixed with equal ones; the prices are their -log."""
     K, m = inst.S.shape
     shares, parts = 0.0, 0.0

@@ -3,7 +3,7 @@
 Legend
     truth, roots   true means, and roots of the covariances (A, L, L): reward = truth + root z      (K, L)
     noise          standard normal, one row a pull                                                  (n, L)
-    code           HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, or OWN (own.py)                           (T,)
+    code           HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN (own.py), or PYTHON: not watched here (T,)
     level          what the evidence must reach, but for what grows with the counts                 (T, D)
     time, answer   first time it does (0: not yet), and the Pareto set then                         (T, D), (T, D, K)
     moment, wrong  times at which the current set is compared with the true one, and the outcome    (G,)
@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.course import MARGIN, PULLS, READY, SPENT, Course, propose_rule
-from prepex._kernels.dispatch import pay, standing
+from prepex._kernels.course import PULLS, READY, SPENT, Course, propose_rule
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.observe import observe_rule
+from prepex._kernels.ledger import standing
+from prepex._kernels.observe import margin_from, observe_rule
+from prepex._kernels.reward import pay
 
-HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN = 0, 1, 2, 3
+PYTHON, HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN = -1, 0, 1, 2, 3
 
 observe, propose = part(observe_rule), part(propose_rule)
 
@@ -58,11 +59,17 @@ def watch(course: Course, stops: Stops) -> bool:
     for i in range(stops.code.size):
         have = standing(course.near)
         if stops.code[i] == CERTIFIED:
-            have = course.real[MARGIN]
+            lowest = np.inf
+            for d in range(stops.level.shape[1]):
+                if stops.time[i, d] == 0:
+                    lowest = min(lowest, stops.level[i, d])
+            have = margin_from(course, lowest)
         elif stops.code[i] == HEURISTIC:
             have -= np.log(1.0 + np.log(t))
-        else:
+        elif stops.code[i] == KAUFMANN_KOOLEN:
             have -= 3.0 * course.M.shape[1] * course.real[SPENT]
+        else:
+            have = -np.inf  # watched from Python
         for d in range(stops.level.shape[1]):
             if stops.time[i, d] == 0:
                 if have >= stops.level[i, d]:

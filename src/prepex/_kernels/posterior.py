@@ -13,12 +13,14 @@ Legend
     stream    (1,) uint64, set anew from (key, t, purpose)
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from prepex._kernels.course import CALM, CALM_CHANCE, PULLS, STEEP, TRIES, Course
 from prepex._kernels.hedge import hedge_learn, hedge_weights
-from prepex._kernels.instance import Int, compare, law
+from prepex._kernels.instance import Int, compare, covariance_row
 from prepex._kernels.jit import kernel, part
 
 SAMPLE, STOP = 1, 2
@@ -56,7 +58,7 @@ def draw_arm(course: Course, k: Int, spread: float) -> float:
         if q + 1 < L:
             z[q + 1] = radius * np.sin(angle)
             size += z[q + 1] * z[q + 1]
-    own, scale = law(course.half, k), np.sqrt(spread / inst.N[k])
+    own, scale = covariance_row(course.half, k), np.sqrt(spread / inst.N[k])
     for f in range(m):
         shift = 0.0
         for q in range(L):
@@ -142,7 +144,7 @@ def draw_set(course: Course, spread: float, n_hard: Int, whole: bool) -> bool:
         size = draw_arm(course, course.label[0, c], spread)
         if c < course.near.inst.size[0] and size > bound:
             quiet = False
-    calm = next_uniform(course.stream) < course.real[CALM_CHANCE] ** n_easy
+    calm = next_uniform(course.stream) < math.pow(course.real[CALM_CHANCE], n_easy)
     seen: Int = np.int64(0)
     if not (quiet and calm):
         draw_easy(course, spread, n_easy, calm)
@@ -159,7 +161,7 @@ def psips_stops(course: Course, risk: float) -> bool:
     t = course.whole[PULLS]
     spread = 1.0 + np.log(max(np.log(t), 1.0)) / risk
     delta = np.exp(-risk)
-    n = np.ceil((np.log(t) + risk) / -np.log1p(-delta))
+    n = int(np.ceil((np.log(t) + risk) / -np.log1p(-delta)))
     seed_stream(course, np.int64(STOP))
     n_hard = sort_arms(course, spread)
     for _ in range(n):

@@ -1,52 +1,41 @@
-"""The closest point of a star: a hub arm j and constraints c, each w_c . (M'_j - M'_a) >= 0.
+"""The closest point of a star, for known Gaussians: a hub arm j and constraints c, each w_c . (M'_j - M'_a) >= slack_c.
 
     v = max_{y >= 0} b.y - y'Qy/2,
-    b_c = w_c . (M_a - M_j),
+    b_c = w_c . (M_a - M_j) + slack_c,
     Q_cc' = w_c' cov_j w_c' / N_j + [a_c = a_c'] w_c' cov_a w_c' / N_a.
 
 Solved by Lawson-Hanson active sets, exact to rounding, as a system over the active *facets*, never over arms:
     settle       one constraint an arm (a piece of Add): the arms held to a facet pool into one
-    remove_pair  a constraint for every facet, all on one arm (Remove)
+    remove_known a constraint for every facet, all on one arm (Remove)
 
-Legend, per constraint (a row of Star)
-    ARM, FACET   the arm a and the facet w
-    GAP          b_c
-    RATE         N_a / (w' cov_a w): the arm's stiffness
-    Y            the multiplier;  TRIAL  its value if no sign mattered
-Legend, per facet (a row of Desk.vec)
-    HUB          w . M'_j at the current node
-    SHIFT        w . (M'_j - M_j) = (gram_j q)_w / N_j, q the multipliers summed by facet
-    LOAD         q;  STIFF  sum of RATE over the active arms held to the facet (0: none)
+The legend of the arrays is in room.py.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Instance, Int, Ints, law
+from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, spread
 from prepex._kernels.jit import kernel, part
-
-ARM, FACET = 0, 1
-GAP, RATE, Y, TRIAL = 0, 1, 2, 3
-HUB, SHIFT, LOAD, STIFF = 0, 1, 2, 3
+from prepex._kernels.room import (
+    ARM,
+    BASE,
+    FACET,
+    GAP,
+    HUB,
+    LAG,
+    LOAD,
+    RATE,
+    SHIFT,
+    STIFF,
+    TRIAL,
+    Desk,
+    Search,
+    Star,
+    Y,
+    restore,
+)
 
 # A constraint violated by less than this share of its own size is met: rounding, not geometry.
 ROUNDING = 1e-13
-
-
-class Star(NamedTuple):
-    """Constraints, one a row: (ARM, FACET) and (GAP, RATE, Y, TRIAL)."""
-
-    link: Ints
-    real: Floats
-
-
-class Desk(NamedTuple):
-    """Scratch space over the facets: Q, the system of the active ones, and the vectors HUB, SHIFT, LOAD, STIFF."""
-
-    quad: Floats
-    system: Floats
-    vec: Floats
 
 
 @kernel
@@ -101,21 +90,33 @@ def retreat(real: Floats, n: Int, enter: Int) -> Int:
 
 @part
 def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> None:
-    """SHIFT of a hub held by its active constraints, those on one facet acting as one:
+    """SHIFT of a hub held by its active constraints, those on one facet acting as one, and the multipliers TRIAL:
 
-    (gram / N + diag(1 / STIFF)) q = sum(RATE GAP) / STIFF on the facets in use,  SHIFT = gram q / N.
+    (gram / N + diag(1 / STIFF)) q = BASE + LAG on the facets in use,  SHIFT = gram q / N,
+    TRIAL = RATE (GAP - SHIFT), and SHIFT = BASE + LAG - q / STIFF.
+
+    An arm can be 1e16 times stiffer than the hub and move by less than the last digit of GAP - SHIFT: that difference
+    is never formed.
     """
     link, real, vec, A = star.link, star.real, desk.vec, desk.system
     m = gram.shape[0]
     for f in range(m):
         vec[STIFF, f] = 0.0
+        vec[LAG, f] = 0.0
         vec[SHIFT, f] = 0.0
     for c in range(n):
         if real[c, Y] > 0.0 or c == enter:
+            f, rate = link[c, FACET], real[c, RATE]
+            vec[STIFF, f] += rate
+            # SHIFT holds the largest RATE for now.
+            if rate > vec[SHIFT, f]:
+                vec[SHIFT, f] = rate
+                vec[BASE, f] = real[c, GAP]
+    for c in range(n):
+        if real[c, Y] > 0.0 or c == enter:
             f = link[c, FACET]
-            vec[STIFF, f] += real[c, RATE]
-            vec[SHIFT, f] += real[c, RATE] * real[c, GAP]
-    rows = 0
+            vec[LAG, f] += real[c, RATE] * (real[c, GAP] - vec[BASE, f])
+    rows: Int = np.int64(0)
     for f in range(m):
         if vec[STIFF, f] > 0.0:
             columns = 0
@@ -124,34 +125,33 @@ def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> 
                     A[rows, columns] = gram[f, g] / N
                     columns += 1
             A[rows, rows] = gram[f, f] / N + 1.0 / vec[STIFF, f]
-            vec[LOAD, rows] = vec[SHIFT, f] / vec[STIFF, f]
+            vec[LAG, f] /= vec[STIFF, f]
+            vec[LOAD, rows] = vec[BASE, f] + vec[LAG, f]
             rows += 1
     solve_active(A, vec[LOAD], rows)
-    for f in range(m):
+    for f in range(m - 1, -1, -1):
         vec[SHIFT, f] = 0.0
-    rows = 0
+        if vec[STIFF, f] > 0.0:
+            rows -= 1
+            vec[LOAD, f] = vec[LOAD, rows]
     for g in range(m):
         if vec[STIFF, g] > 0.0:
             for f in range(m):
-                vec[SHIFT, f] += gram[f, g] * vec[LOAD, rows] / N
-            rows += 1
+                vec[SHIFT, f] += gram[f, g] * vec[LOAD, g] / N
+    for c in range(n):
+        if real[c, Y] > 0.0 or c == enter:
+            f, rate = link[c, FACET], real[c, RATE]
+            real[c, TRIAL] = rate * ((real[c, GAP] - vec[BASE, f]) - vec[LAG, f]) + rate / vec[STIFF, f] * vec[LOAD, f]
 
 
-@kernel
-def settle(star: Star, n: Int, gram: Floats, N: float, desk: Desk) -> float:
-    """Closest point of a star with one constraint an arm; writes Y and SHIFT, returns v.
-
-    The first n - 1 multipliers must be the optimum without the last constraint: the parent's solution.
-    """
+@part
+def settle_from(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> None:
+    """Closest point of a star with one constraint an arm, from Y >= 0, `enter` (-1: none) added. Writes Y, SHIFT."""
     link, real, vec = star.link, star.real, desk.vec
-    enter = n - 1
-    real[enter, Y] = 0.0
     stalled = False
-    while enter >= 0 and not stalled:
+    while not stalled:
         while True:
             pool(star, n, enter, gram, N, desk)
-            for c in range(n):
-                real[c, TRIAL] = real[c, RATE] * (real[c, GAP] - vec[SHIFT, link[c, FACET]])
             drop = retreat(real, n, enter)
             if drop < 0:
                 break
@@ -165,9 +165,21 @@ def settle(star: Star, n: Int, gram: Floats, N: float, desk: Desk) -> float:
                 left = real[c, GAP] - shift
                 if left > worst and left > ROUNDING * (abs(real[c, GAP]) + abs(shift)):
                     worst, enter = left, np.int64(c)
+        if enter < 0:
+            break
+
+
+@kernel
+def settle(star: Star, n: Int, gram: Floats, N: float, desk: Desk) -> float:
+    """Closest point of a star with one constraint an arm; writes Y and SHIFT, returns v.
+
+    The first n - 1 multipliers must be the optimum without the last constraint: the parent's solution.
+    """
+    star.real[n - 1, Y] = 0.0
+    settle_from(star, n, n - 1, gram, N, desk)
     v = 0.0
     for c in range(n):
-        v += 0.5 * real[c, Y] * real[c, GAP]
+        v += 0.5 * star.real[c, Y] * star.real[c, GAP]
     return v
 
 
@@ -176,7 +188,7 @@ def pair_system(star: Star, enter: Int, desk: Desk) -> bool:
     """Q TRIAL = GAP on the active facets of a pair; False if Q is singular there."""
     real, A, Q, vec = star.real, desk.system, desk.quad, desk.vec
     m = Q.shape[0]
-    rows = 0
+    rows: Int = np.int64(0)
     for c in range(m):
         if real[c, Y] > 0.0 or c == enter:
             columns = 0
@@ -230,22 +242,22 @@ def solve_pair(star: Star, desk: Desk) -> None:
 
 
 @kernel
-def remove_pair(inst: Instance, i: Int, j: Int, star: Star, desk: Desk) -> float:
+def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
     """Closest point of Remove(i, j): hub j, a constraint on arm i for every facet. Writes the star, returns v."""
-    gram, N, S, V = inst.gram, inst.N, inst.S, inst.V
-    link, real, Q = star.link, star.real, desk.quad
-    m = S.shape[1]
-    of_i, of_j = law(gram, i), law(gram, j)
+    gram, N = inst.gram, inst.N
+    link, real, Q = s.star.link, s.star.real, s.desk.quad
+    m = inst.S.shape[1]
+    of_i, of_j = covariance_row(gram, i), covariance_row(gram, j)
     for c in range(m):
         link[c, ARM] = i
         link[c, FACET] = c
-        real[c, GAP] = S[i, c] - S[j, c]
+        real[c, GAP] = gap(inst, i, j, c)
         # Optimal if the facets are independent, and a start that mostly has the right facets if not.
-        real[c, Y] = max(real[c, GAP], 0.0) / (V[i, c] + V[j, c])
+        real[c, Y] = max(real[c, GAP], 0.0) / spread(inst, i, j, c)
         for d in range(m):
             Q[c, d] = gram[of_i, c, d] / N[i] + gram[of_j, c, d] / N[j]
     if not inst.plain:
-        solve_pair(star, desk)
+        solve_pair(s.star, s.desk)
     v = 0.0
     for c in range(m):
         v += 0.5 * real[c, Y] * real[c, GAP]
@@ -253,41 +265,67 @@ def remove_pair(inst: Instance, i: Int, j: Int, star: Star, desk: Desk) -> float
 
 
 @part
-def pair_bound(S: Floats, V: Floats, i: Int, j: Int) -> float:
+def pair_bound_known(inst: KnownInstance, i: Int, j: Int) -> float:
     """A lower bound of Remove(i, j): its dearest single facet. Zero iff j already dominates or equals i."""
     bound = 0.0
-    for f in range(S.shape[1]):
-        gap = S[i, f] - S[j, f]
-        if gap > 0.0:
-            bound = max(bound, 0.5 * gap * gap / (V[i, f] + V[j, f]))
+    for f in range(inst.S.shape[1]):
+        ahead = gap(inst, i, j, f)
+        if ahead > 0.0:
+            bound = max(bound, 0.5 * ahead * ahead / spread(inst, i, j, f))
     return bound
 
 
 @part
-def keep_star(star: Star, n: Int, leaf: Star) -> Int:
-    """Copy the constraints that hold the star (Y > 0) into leaf; returns how many."""
-    kept = 0
+def arm_cost_known(inst: KnownInstance, hub: Int, star: Star, n: Int, k: Int, point: Floats) -> float:
+    """d(M_k, M'_k) = q' gram_k q / (2 N_k^2) of the hub or an arm of the star, q the multipliers that push it."""
+    N, link, own = inst.N[k], star.link, covariance_row(inst.gram, k)
+    cost = 0.0
     for c in range(n):
-        if star.real[c, Y] > 0.0:
-            leaf.link[kept, ARM] = star.link[c, ARM]
-            leaf.link[kept, FACET] = star.link[c, FACET]
-            leaf.real[kept, Y] = star.real[c, Y]
-            kept += 1
-    return kept
+        for d in range(n):
+            if k == hub or (link[c, ARM] == k and link[d, ARM] == k):
+                product = 0.5 * star.real[c, Y] * star.real[d, Y]
+                cost += product * inst.gram[own, link[c, FACET], link[d, FACET]] / (N * N)
+    return cost
+
+
+# What the search asks of a model (search.py).
 
 
 @part
-def add_gradient(inst: Instance, hub: Int, star: Star, n: Int, out: Floats) -> None:
-    """Add dv/dN_k = d(M_k, M'_k) of the star's arms to `out`, which is zero there.
+def start_known(inst: KnownInstance, s: Search) -> None:
+    """Nothing to be made ready."""
 
-    d(M_k, M'_k) = q' gram_k q / (2 N_k^2), q the multipliers that push arm k.
-    """
-    gram, N, link = inst.gram, inst.N, star.link
-    for c in range(n):
-        a = link[c, ARM]
-        for d in range(n):
-            product = 0.5 * star.real[c, Y] * star.real[d, Y]
-            f, g = link[c, FACET], link[d, FACET]
-            out[hub] += product * gram[law(gram, hub), f, g] / (N[hub] * N[hub])
-            if link[d, ARM] == a:
-                out[a] += product * gram[law(gram, a), f, g] / (N[a] * N[a])
+
+@part
+def cap_known(inst: KnownInstance, j: Int) -> tuple[float, Int]:
+    """No point is outside the convex region."""
+    return np.inf, j
+
+
+@part
+def node_bound_known(inst: KnownInstance, v: float, hardest: float) -> float:
+    """By weak duality a node of value v costs so much more to escape its hardest arm."""
+    return v + hardest
+
+
+@part
+def child_bound_known(
+    inst: KnownInstance, j: Int, a: Int, f: Int, v: float, left: float, s: Search, d: Int, cap: float
+) -> float:
+    """What the node at level d, of value v, costs at least with (a, f) in addition."""
+    return v + 0.5 * left * left / spread(inst, a, j, f)
+
+
+@part
+def take_known(inst: KnownInstance, j: Int, a: Int, f: Int, s: Search, d: Int, cap: float, least: float) -> float:
+    """The child of the node at level d: its star and the constraint (a, f). Returns its value."""
+    link, real, vec, gram = s.star.link, s.star.real, s.desk.vec, inst.gram
+    restore(s, d)
+    link[d, ARM] = a
+    link[d, FACET] = f
+    real[d, GAP] = gap(inst, a, j, f)
+    real[d, RATE] = 1.0 / inst.V[a, f]
+    v = settle(s.star, d + 1, gram[covariance_row(gram, j)], inst.N[j], s.desk)
+    for g in range(inst.S.shape[1]):
+        vec[HUB, g] = vec[SHIFT, g]
+    return v

@@ -3,13 +3,15 @@
 Each leaves its allocation in `aim` and, if it is C-tracked, adds it to `target`.
 """
 
+import math
+
 import numpy as np
 
 from prepex._kernels.course import CUTS, PULLS, ROOM, STEEP, TOLERANCE, Course
-from prepex._kernels.dispatch import add_weight, collect, put_gradient, put_weights, refresh
 from prepex._kernels.game import solve_game
 from prepex._kernels.instance import Int
 from prepex._kernels.jit import part
+from prepex._kernels.ledger import add_weight, collect, put_gradient, put_weights, refresh
 
 
 @part
@@ -17,7 +19,7 @@ def play_game(course: Course, count: Int) -> None:
     """aim = argmax_x min_h <x - w, h> over the collected pieces. Only the arms that they move can be worth a pull."""
     pieces, table, slot, mix, aim = course.pieces, course.table, course.slot, course.mix, course.aim
     K = aim.size
-    total, rows = 0.0, 0
+    total, rows = 0.0, np.int64(0)
     for k in range(K):
         total += course.far.inst.N[k]
     for c in range(count):
@@ -43,7 +45,7 @@ def frappe_step(course: Course) -> None:
     far, aim = course.far, course.aim
     K, t = aim.size, course.whole[PULLS]
     root = np.sqrt(t / K)
-    slack = t**0.1 / K  # t r_t: the weights sum to t
+    slack = math.pow(t, 0.1) / K  # t r_t: the weights sum to t
     value = refresh(far, slack)
     for k in range(K):
         aim[k] = 0.0

@@ -12,12 +12,16 @@ from prepex import __version__
 from prepex.cli import study, token
 from prepex.cli.shared import Format, FormatOption, errors
 from prepex.cli.source import CONE_HELP
+from prepex.errors import InputError
+from prepex.extras import need
+from prepex.numerals import plural
 from prepex.spoken import FAMILY_HELP
 
 app = typer.Typer(
     help="Pareto sets of noisy multi-objective experiments, under your own preference cone.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(study.app, name="study")
 app.command("token")(token.token)
@@ -26,7 +30,12 @@ app.command("tokens")(token.tokens)
 
 Source = Annotated[str, typer.Argument(help="An instance (see `prepex instances`) or a CSV file of means.")]
 ConeOption = Annotated[str | None, typer.Option("--cone", help=CONE_HELP)]
-Variance = Annotated[str | None, typer.Option(help="Noise variance of a CSV file's objectives: one, or one each.")]
+Variance = Annotated[
+    str | None,
+    typer.Option(
+        help="Noise variance of a CSV file's objectives: a number, or to simulate unknown(2): one, or one each."
+    ),
+]
 FamilyOption = Annotated[
     list[str] | None,
     typer.Option("--family", help="OBJECTIVE=FAMILY for a CSV file: " + FAMILY_HELP + "; may be repeated."),
@@ -117,19 +126,30 @@ def run(
     source: Source,
     rule: Annotated[
         list[str] | None,
-        typer.Option(help="frappe, information, prets, tns, oracle, uniform, psips, ape or auer; may be repeated."),
+        typer.Option(
+            help="frappe, information, prets, tns, oracle, uniform, psips, ape or auer; may be repeated. "
+            "By default information, frappe and uniform."
+        ),
     ] = None,
     threshold: Annotated[
-        list[str] | None, typer.Option(help="certified, heuristic or kaufmann_koolen; may be repeated.")
+        list[str] | None,
+        typer.Option(
+            help="certified, heuristic (default; a study's is certified) or kaufmann_koolen; may be repeated."
+        ),
     ] = None,
-    delta: Annotated[list[float] | None, typer.Option(help="A risk; may be repeated. Default 0.1.")] = None,
+    delta: Annotated[
+        list[float] | None, typer.Option(help="A risk; may be repeated. Default 0.1 (a study's is 0.05).")
+    ] = None,
     runs: Annotated[int, typer.Option(help="Simulated runs of each rule.")] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same results, with any number of jobs.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
     max_pulls: Annotated[int, typer.Option(help="A run that has not stopped by then is censored.")] = 1_000_000,
     batch: Annotated[int, typer.Option(help="Pulls chosen before any of their rewards is seen.")] = 1,
+    tol: Annotated[
+        float, typer.Option(help="Relative gap of T*, whose lower end makes the floor; with many arms 0.01 is quicker.")
+    ] = 1e-4,
     alternatives: Annotated[
-        str, typer.Option(help="complete, or paper: the FraPPE paper's, for reproduction only, no guarantee.")
+        str, typer.Option(help="complete, or paper: the FraPPE paper's as we read them, no guarantee.")
     ] = "complete",
     cone: ConeOption = None,
     variance: Variance = None,
@@ -141,6 +161,7 @@ def run(
     format: FormatOption = Format.table,
 ) -> None:
     """Simulate sampling rules and thresholds: stopping times, error rates, and the floor."""
+    from prepex.bound import check_tol
     from prepex.cli import show
     from prepex.cli.source import check_outputs, make_rules, read_problem
     from prepex.simulation import simulate
@@ -155,9 +176,13 @@ def run(
             minimise=minimise or (),
         )
         check_outputs(save, plot)
+        check_tol(tol)
         rules = make_rules(rule or ["information", "frappe", "uniform"], alternatives)
         thresholds = threshold or ["heuristic"]
-        with _progress(f"{runs} runs of {len(rules)} rules", quiet=format is Format.json) as (start, advance):
+        with _progress(f"{plural(runs, 'run')} of {plural(len(rules), 'rule')}", quiet=format is Format.json) as (
+            start,
+            advance,
+        ):
             found = simulate(
                 problem,
                 sampling=rules,
@@ -173,14 +198,19 @@ def run(
             )
         if save is not None:
             found.save(save)
+        # After the runs, which do not need it: with many arms it takes longer than they do.
+        with _working("computing the floor", quiet=format is Format.json):
+            found.bound(tol)
         if format is Format.json:
-            show.show_json(show.runs_document(found))
+            show.show_json(show.runs_document(found, tol))
         else:
-            show.show_runs(found)
+            show.show_runs(found, tol)
+            if not threshold and not delta:
+                typer.echo("A study is stricter by default. To simulate one: --threshold certified --delta 0.05")
         if plot is not None:
             from prepex.plot import stopping_times
 
-            stopping_times(found, path=plot)
+            stopping_times(found, path=plot, tol=tol)
             typer.echo(f"wrote {plot}", err=True)
 
 
@@ -249,20 +279,23 @@ def verify(
     log: Annotated[Path | None, typer.Option(help="The exported log: recompute everything from the outcomes.")] = None,
     format: FormatOption = Format.table,
 ) -> None:
-    """Check a certificate with an independent implementation. Exit status 1: something is wrong."""
+    """Check a certificate with an independent implementation. Exit status 1: something is wrong; 2: no certificate."""
     import json
 
     from prepex.study.check import check
+    from prepex.study.check_read import LONGEST
 
     with errors():
-        try:
-            document = json.loads(certificate.read_text(encoding="utf-8"))
-            if not isinstance(document, dict):
-                raise ValueError("not an object")
-            lines = None if log is None else log.read_bytes().decode("ascii").splitlines(keepends=True)
-        except (ValueError, OSError) as error:
-            raise ValueError(f"certificate and log must be files that prepex wrote, got {error}") from None
-        result = check(document, lines)
+        with _given("certificate", certificate).open("rb") as file:
+            text = file.read(LONGEST + 1)
+        if b"prepex certificate" not in text:
+            kind = "the log of a study: give it by --log" if b'"prepex study' in text else "a file of another kind"
+            raise InputError(f"certificate must be what `prepex study certificate` wrote, got {kind}")
+        # ASCII; whatever else there is has the wrong hash.
+        lines = None
+        if log is not None:
+            lines = _given("log", log).read_bytes().decode("latin-1").splitlines(keepends=True)
+        result = check(text, lines)
     if format is Format.json:
         typer.echo(json.dumps({"ok": result.ok, "problems": result.problems, "notes": result.notes}, indent=2))
     else:
@@ -270,10 +303,20 @@ def verify(
             typer.echo(line)
         for line in result.problems:
             typer.secho(f"Problem: {line}", err=True, fg=typer.colors.RED)
-        status = document.get("answer", {}).get("status")
-        stopped = "" if status in ("certified", "heuristic") else f", but its study is {status}: it certifies no answer"
-        typer.echo(f"the certificate is right{stopped}" if result.ok else "the certificate is NOT right")
+        words = {
+            "certified": "",
+            "heuristic": ", but its study stopped by a threshold without proof: it certifies no answer",
+        }
+        stopped = words.get(result.status, f", but its study is {result.status}: it certifies no answer")
+        right = "fits itself (give its log to check the outcomes)" if lines is None else "is right"
+        typer.echo(f"the certificate {right}{stopped}" if result.ok else "the certificate is NOT right")
     raise typer.Exit(0 if result.ok else 1)
+
+
+def _given(name: str, path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(f"{name} must be a file, got {'a folder' if path.is_dir() else 'none'}: {str(path)!r}")
+    return path
 
 
 @app.command()
@@ -287,6 +330,8 @@ def serve(
 ) -> None:
     """Serve the studies of a storage: an HTTP interface and a dashboard."""
     with errors():
+        # The one that has the others in it.
+        need("server", "the server needs", "sqlalchemy", "alembic", "fastapi", "uvicorn", "plotly")
         from prepex.server.access import Keys
         from prepex.server.app import serve as run_server
 
@@ -297,6 +342,7 @@ def serve(
 def _progress(what: str, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
     """A bar with the time left on a terminal, silence elsewhere: (set the total, advance)."""
     if quiet or not sys.stderr.isatty():
+        _announce(lambda text: typer.echo(text, err=True))
         yield (lambda total: None), (lambda finished: None)
         return
     from rich.console import Console
@@ -304,6 +350,7 @@ def _progress(what: str, *, quiet: bool) -> Iterator[tuple[Callable[[int], None]
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        _announce(bar.console.print)
         task = bar.add_task(what, total=None)
         yield (lambda total: bar.update(task, total=total)), (lambda finished: bar.advance(task, finished))
 
@@ -312,9 +359,18 @@ def _progress(what: str, *, quiet: bool) -> Iterator[tuple[Callable[[int], None]
 def _working(what: str, *, quiet: bool) -> Iterator[None]:
     """A spinner on a terminal, silence elsewhere."""
     if quiet or not sys.stderr.isatty():
+        _announce(lambda text: typer.echo(text, err=True))
         yield
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(what):
+    with Console(stderr=True).status(what) as status:
+        _announce(status.console.print)
         yield
+
+
+def _announce(say: Callable[[str], None]) -> None:
+    """How to say that something is being compiled first."""
+    from prepex._kernels import engine
+
+    engine.announce = say

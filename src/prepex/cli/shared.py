@@ -1,11 +1,14 @@
 """What all commands share."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
+
+from prepex.errors import InputError
 
 
 class Format(StrEnum):
@@ -23,6 +26,34 @@ def errors() -> Iterator[None]:
     """Bad input ends with one clear line, not a traceback."""
     try:
         yield
-    except (ValueError, TypeError, ImportError, OSError) as error:
-        typer.secho(f"Error: {error}", err=True, fg=typer.colors.RED)
-        raise typer.Exit(2) from None
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise  # nobody reads on: typer ends without a word
+    except FileNotFoundError as error:
+        if error.filename is None:
+            raise
+        _refuse(f"there must be a file {str(error.filename)!r}, got none")
+    except (InputError, ImportError, OSError) as error:
+        # Names and values out of files are part of the words: they must not steer the terminal.
+        _refuse(str(error))
+
+
+def _refuse(words: str) -> NoReturn:
+    typer.secho(f"Error: {printable(words)}", err=True, fg=typer.colors.RED)
+    raise typer.Exit(2) from None
+
+
+def escape(text: str) -> str:
+    """For a table or a sentence: what comes out of a file steers neither the terminal nor the markup."""
+    from rich.markup import escape as without_markup
+
+    return without_markup(printable(text))
+
+
+def printable(text: str) -> str:
+    r"""Without control characters.
+
+    >>> printable("red \x1b[31m")
+    'red \\x1b[31m'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)

@@ -1,22 +1,27 @@
 """What the commands print: rich tables for people, JSON for scripts."""
 
 import json
+import math
 import sys
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from prepex.bound import Bound
+from prepex.cli.shared import escape
 from prepex.cone import Cone
 from prepex.instances import INSTANCES
+from prepex.numerals import measured, number, plural
 from prepex.problem import Problem
 from prepex.runs import Runs, Summary
 from prepex.sampling import RULES
+from prepex.stopping import THRESHOLDS
 
+# Thresholds that need no warning here: a rule's own test has one of its own.
+PROVEN = {name for name, kind in THRESHOLDS.items() if kind.proven} | {"own"}
 # Wide enough for the tables where there is no terminal to fit.
 console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
@@ -76,14 +81,14 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: in
     shares = Table("arm", "", "share", "Pareto", *map(escape, problem.labels.objectives), box=None, header_style="bold")
     shares.columns[2].justify = "right"
     for k in order[:limit]:
-        numbers = (f"{value:.4g}" for value in problem.means[k])
+        numbers = map(number, problem.means[k])
         star = "yes" if k in problem.pareto_set else ""
         shares.add_row(str(k), escape(problem.labels.arms[k]), f"{bound.allocation[k]:.4f}", star, *numbers)
     console.print("\n[bold]Optimal allocation[/]")
     console.print(shares)
     rest = problem.n_arms - limit
     if rest > 0:
-        console.print(f"  and {rest} more arms with {bound.allocation[order[limit:]].sum():.4f} together")
+        console.print(f"  and {plural(rest, 'more arm')} with {bound.allocation[order[limit:]].sum():.4f} together")
     console.print("\n[bold]Binding alternatives[/] (equally hard to rule out)")
     for alternative in bound.alternatives[:3]:
         console.print(f"  - {escape(alternative.words)}")
@@ -97,36 +102,43 @@ def show_pareto(problem: Problem, cones: list[Cone]) -> None:
     signs = [f"{escape(o)} ({'min' if o in problem.labels.minimise else 'max'})" for o in problem.labels.objectives]
     table = Table("arm", "", *signs, *(escape(repr(cone)) for cone in cones), box=None, header_style="bold")
     for k in np.any(masks, axis=0).nonzero()[0]:
-        numbers = (f"{value:.5g}" for value in problem.means[k])
+        numbers = (number(value, 5) for value in problem.means[k])
         table.add_row(str(k), escape(problem.labels.arms[k]), *numbers, *("yes" if mask[k] else "" for mask in masks))
     console.print(table)
     for cone, mask in zip(cones, masks, strict=True):
-        console.print(f"{escape(repr(cone))}: {int(mask.sum())} of {problem.n_arms} arms are Pareto optimal")
+        n = int(mask.sum())
+        verb = "is" if n == 1 else "are"
+        console.print(f"{escape(repr(cone))}: {n} of {plural(problem.n_arms, 'arm')} {verb} Pareto optimal")
 
 
-def runs_document(runs: Runs) -> dict[str, Any]:
-    """The summary of a simulation."""
+def runs_document(runs: Runs, tol: float) -> dict[str, Any]:
+    """The summary of a simulation; T* to the relative gap `tol`."""
+    bound = runs.bound(tol)
     return problem_document(runs.problem, runs.problem.cone) | {
         "family": repr(runs.problem.family),
-        "characteristic_time": _finite(runs.bound.time),
-        "floors": [{"delta": delta, "pulls": _finite(runs.bound.floor(delta))} for delta in runs.deltas],
+        "characteristic_time": _finite(bound.time),
+        "certified": [_finite(bound.lower), _finite(bound.upper)],
+        "floors": [{"delta": delta, "pulls": _finite(bound.floor(delta))} for delta in runs.deltas],
         "summary": [
             {key: _finite(value) if isinstance(value, float) else value for key, value in asdict(cell).items()}
-            for cell in runs.summary()
+            for cell in runs.summary(tol)
         ],
     }
 
 
-def show_runs(runs: Runs) -> None:
+def show_runs(runs: Runs, tol: float) -> None:
     """The floor above the table, and the error rate beside every mean."""
     _show_pareto_line(runs.problem)
-    console.print(f"T* = {runs.bound.time:,.7g}; the floor of any correct algorithm is T* kl(delta, 1-delta)")
-    summaries = runs.summary()
+    digits = max(3, 1 - math.floor(math.log10(tol)))
+    console.print(
+        f"T* = {runs.bound(tol).time:,.{digits}g}; the floor of any correct algorithm is T* kl(delta, 1-delta)"
+    )
+    summaries = runs.summary(tol)
     for delta, threshold in dict.fromkeys((cell.delta, cell.threshold) for cell in summaries):
         cells = [cell for cell in summaries if (cell.delta, cell.threshold) == (delta, threshold)]
         console.print(
-            f"\n[bold]delta {delta:g}, threshold {threshold}[/], {cells[0].n_runs} runs; "
-            f"floor [bold]{runs.bound.floor(delta):,.0f}[/] pulls"
+            f"\n[bold]delta {delta:g}, threshold {escape(threshold)}[/], {plural(cells[0].n_runs, 'run')}; "
+            f"floor [bold]{runs.floor(delta, tol):,.0f}[/] pulls"
         )
         table = Table("rule", box=None, header_style="bold")
         for name in ("mean pulls ± s.e.", "median", "errors", "99 % upper", "/ floor", "us/round"):
@@ -138,23 +150,28 @@ def show_runs(runs: Runs) -> None:
     if below:
         console.print("[red]*[/] below the floor: no correct algorithm can do this. Look at the errors.")
     if any("no guarantee" in cell.rule for cell in summaries):
-        console.print("'paper alternatives' are for reproduction only: there is no guarantee.")
-    unproven = sorted({cell.threshold for cell in summaries} - {"certified", "kaufmann_koolen", "own"})
+        console.print("'paper alternatives' are our reconstruction, for comparison only: there is no guarantee.")
+    unproven = sorted({cell.threshold for cell in summaries if _kind(cell.threshold) not in PROVEN})
     if unproven:
-        console.print(f"No proof bounds the error of the threshold {', '.join(unproven)}.")
+        console.print(f"No proof bounds the error of the threshold {escape(', '.join(unproven))}.")
     proven = {kind.title for kind in RULES.values() if kind.proven}
-    bare = dict.fromkeys(cell.rule for cell in summaries if cell.threshold == "own" and cell.rule not in proven)
+    own = [cell.rule for cell in summaries if cell.threshold == "own"]
+    bare = dict.fromkeys(escape(rule) for rule in own if _kind(rule) not in proven)
     if bare:
         console.print(f"No proof bounds the error of the own stopping test of {', '.join(bare)} at a given delta.")
+
+
+def _kind(name: str) -> str:
+    """A rule's or threshold's name without its parameters."""
+    return name.partition("(")[0]
 
 
 def _run_row(cell: Summary) -> tuple[str, ...]:
     finished = cell.n_runs - cell.n_censored
     wrong = round(cell.error_rate * finished) if finished else 0
-    spread = "" if np.isnan(cell.standard_error) else f" ± {cell.standard_error:,.0f}"
     return (
         escape(cell.rule),
-        f"{cell.mean:,.0f}{spread}" + (" [red]*[/]" if cell.below_floor else ""),
+        measured(cell.mean, cell.standard_error, digits=1) + (" [red]*[/]" if cell.below_floor else ""),
         f"{cell.median:,.0f}",
         f"{wrong}/{finished}" + (f", {cell.n_censored} censored" if cell.n_censored else ""),
         f"{cell.error_upper:.3f}",
@@ -175,5 +192,5 @@ def _show_pareto_line(problem: Problem) -> None:
     names = [f"{k} {escape(name)}" for k, name in zip(problem.pareto_set, problem.pareto_names, strict=True)]
     shown = "; ".join(names[:12]) + (f"; and {len(names) - 12} more" if len(names) > 12 else "")
     setting = escape(f"{problem.family!r}, {problem.cone!r}")
-    console.print(f"{problem.n_arms} arms, {problem.n_objectives} objectives, {setting}")
+    console.print(f"{plural(problem.n_arms, 'arm')}, {plural(problem.n_objectives, 'objective')}, {setting}")
     console.print(f"Pareto set ({len(names)}): [bold]{shown}[/]")

@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from prepex.cone import Cone, Worth, one
+from prepex.errors import InputError
 from prepex.instances import INSTANCES, load, read_table
 from prepex.problem import Problem
 from prepex.sampling import RULES, Rule
-from prepex.spoken import choose_family
+from prepex.spoken import choose_family, parse_variances
+from prepex.tables import plain_number
 
 CONE_HELP = (
     "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1 or tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "
@@ -17,10 +19,10 @@ CONE_HELP = (
 
 def parse_numbers(name: str, text: str) -> tuple[float, ...]:
     """'1, 2.5' as numbers."""
-    try:
-        return tuple(float(entry) for entry in text.split(","))
-    except ValueError:
-        raise ValueError(f"{name} must be numbers separated by commas, got {text!r}") from None
+    numbers = [plain_number(entry.strip()) for entry in text.split(",")]
+    if None in numbers:
+        raise InputError(f"{name} must be numbers separated by commas, got {text!r}")
+    return tuple(value for value in numbers if value is not None)
 
 
 def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
@@ -34,12 +36,12 @@ def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
         "tradeoffs": lambda: Cone.tradeoffs(tuple(objectives), *(_parse_worth(p) for p in argument.split(";"))),
     }
     if kind not in makers:
-        raise ValueError(f"cone must be {CONE_HELP}, got {text!r}")
+        raise InputError(f"cone must be {CONE_HELP}, got {text!r}")
     if kind == "orthant" and argument:
-        raise ValueError(f"cone orthant takes no argument, got {text!r}")
+        raise InputError(f"cone orthant takes no argument, got {text!r}")
     cone = makers[kind]()
     if cone.n_objectives != len(objectives):
-        raise ValueError(f"cone must be over {len(objectives)} objectives, got {text!r} over {cone.n_objectives}")
+        raise InputError(f"cone must be over {len(objectives)} objectives, got {text!r} over {cone.n_objectives}")
     return cone
 
 
@@ -58,15 +60,15 @@ def read_problem(
     if _is_file(source):
         table = read_table(source, objectives=tuple(objectives) or None)
         order = parse_cone(cone, table.objectives) if cone else Cone.orthant(len(table.objectives))
-        numbers = parse_numbers("variance", variance) if variance else None
+        numbers = parse_variances(variance) if variance else None
         if order_only:
-            numbers = None if all(table.families) or len(families) == len(table.objectives) else (1.0,)
+            numbers = None if all(table.families) or len(families) == len(table.objectives) else parse_variances("1")
         family = choose_family(table.objectives, table.families, families, numbers)
         laws = family.laws(1, len(table.objectives)) if family is not None else None
         if laws is not None and laws.unknown and laws.noise is None and not order_only:
-            raise ValueError("family of a simulation must say what the variance truly is: unknown(2.0), got no number")
+            raise InputError("family of a simulation must say what the variance truly is: unknown(2.0), got no number")
         if family is None:
-            raise ValueError(
+            raise InputError(
                 "variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2; "
                 "or a family: --family cured=bernoulli"
             )
@@ -79,7 +81,7 @@ def read_problem(
             minimise=minimise,
         )
     if variance or objectives or minimise or families:
-        raise ValueError(
+        raise InputError(
             f"variance, family, objective and minimise are for a CSV file of your own, got instance {source!r}"
         )
     problem = load(source)
@@ -90,22 +92,23 @@ def make_rules(names: Sequence[str], alternatives: str) -> list[Rule]:
     """Sampling rules by name; the alternatives matter to those that look at them."""
     unknown = [name for name in names if name not in RULES]
     if unknown:
-        raise ValueError(f"rule must be one of {', '.join(RULES)}, got {unknown[0]!r}")
+        raise InputError(f"rule must be one of {', '.join(RULES)}, got {unknown[0]!r}")
     return [RULES[name](alternatives=alternatives) for name in names]  # type: ignore[arg-type]
 
 
 def check_outputs(save: Path | None, plot: Path | None) -> None:
-    """Refuse a bad file name before hours of simulation, not after."""
+    """Refuse a bad file name, and what is not installed, before hours of simulation, not after."""
     from prepex import plot as pictures
     from prepex import runs
 
-    if save is not None:
-        runs.check_ending(save, runs.FORMATS)
+    if save is not None and runs.check_ending(save, runs.FORMATS).suffix == ".parquet":
+        runs.need_parquet()
     if plot is not None:
         runs.check_ending(plot, pictures.FORMATS)
+        pictures.figure_class()
     for path in (save, plot):
         if path is not None and not path.parent.is_dir():
-            raise ValueError(f"path must be in a folder that exists, got {str(path)!r}")
+            raise InputError(f"path must be in a folder that exists, got {str(path)!r}")
 
 
 def _is_file(source: str) -> bool:
@@ -116,16 +119,16 @@ def _is_file(source: str) -> bool:
 
 
 def _parse_angle(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"cone angle must be a number of degrees, as in angle:120, got {text!r}") from None
+    value = plain_number(text.strip())
+    if value is None:
+        raise InputError(f"cone angle must be a number of degrees, as in angle:120, got {text!r}")
+    return value
 
 
 def _parse_rows(name: str, text: str) -> list[tuple[float, ...]]:
     rows = [parse_numbers(name, row) for row in text.split(";")]
     if len({len(row) for row in rows}) != 1:
-        raise ValueError(f"{name} must be rows of equal length, got {text!r}")
+        raise InputError(f"{name} must be rows of equal length, got {text!r}")
     return rows
 
 
@@ -135,6 +138,6 @@ def _parse_worth(text: str) -> Worth:
     rates, _, of = rest.strip().partition(" ")
     low, dots, high = rates.partition("..")
     if not (equals and dots and of.strip() and (low or high)):
-        raise ValueError(f"a trade-off must read A=0.5..2 B, got {text!r}")
+        raise InputError(f"a trade-off must read A=0.5..2 B, got {text!r}")
     numbers = [parse_numbers("rate", rate)[0] if rate else None for rate in (low, high)]
     return one(unit.strip()).is_worth(at_least=numbers[0], at_most=numbers[1], of=of.strip())

@@ -1,15 +1,19 @@
 """`prepex study ...`: durable studies from a shell, for people and scripts."""
 
 import getpass
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prepex.cli.shared import Format, FormatOption, errors
+from prepex import _checks
+from prepex.cli.shared import Format, FormatOption, errors, printable
 from prepex.cli.source import CONE_HELP
-from prepex.spoken import FAMILY_HELP
+from prepex.errors import InputError
+from prepex.numerals import plural
+from prepex.spoken import FAMILY_HELP, VARIANCE_HELP
 
 if TYPE_CHECKING:
     from prepex.study.study import Study
@@ -23,6 +27,10 @@ Place = Annotated[str, typer.Option("--storage", envvar="PREPEX_STORAGE", help="
 Actor = Annotated[str | None, typer.Option(help="Who does it, for the log; by default your user name.")]
 Reason = Annotated[str, typer.Option(help="Why; it stays in the log.")]
 DEFAULT = "prepex.db"
+# Rows that somebody may want to read.
+MOST_PULLS = 200
+# A negative number is a value, not an option.
+NEGATIVE_VALUES = {"ignore_unknown_options": True}
 
 
 def _open(storage: str, name: str) -> "Study":
@@ -44,22 +52,36 @@ def _who(actor: str | None) -> str:
         return ""
 
 
+def _why_none(study: "Study") -> str:
+    """Why there is nothing to hand out, and how to go on."""
+    name = shlex.quote(study.name)
+    if not study.done:
+        return f"The rest of the budget is out: tell or void those (prepex study pulls {name}). {study.why()}"
+    stays = "This is the study's answer; outcomes of pulls that are still out may be told and do not change it."
+    if study.recommendation.status == "inconclusive":
+        stays = f"Its budget is spent: prepex study extend {name} --max-pulls N --reason WHY gives it more."
+    return f"{study.why()} {stays} Write it down: prepex study report {name} report.html"
+
+
 @app.command()
 def create(
     name: Annotated[str | None, typer.Argument(help="The name of the study; leave it out to be asked.")] = None,
-    arm: Annotated[list[str] | None, typer.Option(help="An option to try; may be repeated.")] = None,
+    arm: Annotated[list[str] | None, typer.Option(help="An option to try; repeat it for each.")] = None,
     arms_from: Annotated[Path | None, typer.Option(help="A CSV file whose first column names the options.")] = None,
-    objective: Annotated[list[str] | None, typer.Option(help="What is measured; may be repeated.")] = None,
+    objective: Annotated[list[str] | None, typer.Option(help="What is measured; repeat it for each.")] = None,
     minimise: Annotated[list[str] | None, typer.Option(help="An objective that is a cost; may be repeated.")] = None,
-    variance: Annotated[str | None, typer.Option(help="Noise variance: one number, or one for each objective.")] = None,
+    variance: Annotated[str | None, typer.Option(help=f"Noise variance: {VARIANCE_HELP}.")] = None,
     family: Annotated[list[str] | None, typer.Option(help=f"OBJECTIVE=FAMILY, one of {FAMILY_HELP}.")] = None,
     cone: Annotated[str | None, typer.Option("--cone", help=CONE_HELP)] = None,
-    delta: Annotated[float, typer.Option(help="The risk of a wrong answer.")] = 0.05,
+    delta: Annotated[float, typer.Option(help="The risk of a wrong answer (`prepex run` simulates 0.1).")] = 0.05,
     rule: Annotated[str, typer.Option(help="frappe, information, prets, tns or uniform.")] = "information",
-    threshold: Annotated[str, typer.Option(help="certified, heuristic or kaufmann_koolen.")] = "certified",
+    threshold: Annotated[
+        str, typer.Option(help="certified, heuristic or kaufmann_koolen (`prepex run` simulates heuristic).")
+    ] = "certified",
     seed: Annotated[int, typer.Option(help="Of the rule's own randomness.")] = 0,
-    max_pulls: Annotated[int | None, typer.Option(help="Stop by budget.")] = None,
+    max_pulls: Annotated[int | None, typer.Option(help="Stop by budget; see also `extend`.")] = None,
     lease: Annotated[str | None, typer.Option(help="When a pull gives up its place: 90s, 30m, 24h, 2d.")] = None,
+    max_waiting: Annotated[int | None, typer.Option(help="Told outcomes that may wait for a pull before them.")] = None,
     actor: Actor = None,
     storage: Place = DEFAULT,
     format: FormatOption = Format.table,
@@ -83,32 +105,34 @@ def create(
         }
         if name is None:
             if not sys.stdin.isatty():
-                raise ValueError("name must be given where there is no terminal to ask on, got none")
+                raise InputError("name must be given where there is no terminal to ask on, got none")
             words = wizard.ask(words, [overview.name for overview in Study.list(storage)] if _exists(storage) else [])
         settings = wizard.settings(words, rule=rule, threshold=threshold, seed=seed)
-        study = Study.create(storage, actor=_who(actor), **settings)
-        study_show.created(study.status(), storage, as_json=format is Format.json)
+        study = Study.create(storage, actor=_who(actor), max_waiting=max_waiting, **settings)
+        study_show.created(study.picture(), storage, as_json=format is Format.json)
 
 
 @app.command()
 def ask(
     name: Name,
     n: Annotated[int, typer.Option("-n", "--n", help="How many pulls.")] = 1,
+    new: Annotated[bool, typer.Option("--new", help="New pulls only, not your own that are still out.")] = False,
+    key: Annotated[str | None, typer.Option(help="A name for this request: the same again gives the same.")] = None,
     actor: Actor = None,
     storage: Place = DEFAULT,
     format: FormatOption = Format.table,
 ) -> None:
-    """Which options to try next, each with a token. Exit status 3: nothing to hand out."""
+    """Which options to try next, each with a token; your own that are out first. Exit status 3: nothing to hand out."""
     with errors():
         from prepex.cli import study_show
 
         study = _open(storage, name)
-        tickets = study.ask(n, actor=_who(actor))
-        study_show.tickets(tickets, study.why() if not tickets else "", as_json=format is Format.json)
+        tickets = study.ask(n, actor=_who(actor), new=new, key=key)
+        study_show.tickets(tickets, "" if tickets else _why_none(study), as_json=format is Format.json)
     raise typer.Exit(0 if tickets else 3)
 
 
-@app.command()
+@app.command(context_settings=NEGATIVE_VALUES)
 def tell(
     name: Name,
     token: Token,
@@ -123,10 +147,10 @@ def tell(
 
         study = _open(storage, name)
         receipt = study.tell(token, wizard.outcome(values), actor=_who(actor))
-        study_show.receipt(receipt, study.status().blocker, as_json=format is Format.json)
+        study_show.receipt(receipt, as_json=format is Format.json)
 
 
-@app.command()
+@app.command(context_settings=NEGATIVE_VALUES)
 def correct(
     name: Name,
     token: Token,
@@ -145,10 +169,25 @@ def correct(
 
 @app.command()
 def void(name: Name, token: Token, reason: Reason, actor: Actor = None, storage: Place = DEFAULT) -> None:
-    """A pull that does not count, with a reason."""
+    """A pull that does not count, with a reason: one that was known without any outcome, this one's or another's."""
     with errors():
         _open(storage, name).void(token, reason=reason, actor=_who(actor))
         typer.echo(f"voided {token}")
+
+
+@app.command()
+def extend(
+    name: Name,
+    max_pulls: Annotated[int, typer.Option(help="The new budget, in outcomes.")],
+    reason: Reason,
+    actor: Actor = None,
+    storage: Place = DEFAULT,
+) -> None:
+    """A longer budget, with a reason. A study that ended by its budget goes on."""
+    with errors():
+        study = _open(storage, name)
+        study.extend(max_pulls, reason=reason, actor=_who(actor))
+        typer.echo(f"extended to {max_pulls} outcomes: {study.recommendation.status}")
 
 
 @app.command()
@@ -161,19 +200,25 @@ def status(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.t
 
 
 @app.command()
-def pulls(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
+def pulls(
+    name: Name,
+    every: Annotated[bool, typer.Option("--all", help=f"All of them, not only the first {MOST_PULLS}.")] = False,
+    storage: Place = DEFAULT,
+    format: FormatOption = Format.table,
+) -> None:
     """The pulls that are out, partly told, or wait for one before them."""
     with errors():
         from prepex.cli import study_show
 
-        study_show.pulls(_open(storage, name).picture(), as_json=format is Format.json)
+        found = _open(storage, name).pulls()
+        study_show.pulls(found, most=None if every else MOST_PULLS, as_json=format is Format.json)
 
 
 @app.command()
 def why(name: Name, storage: Place = DEFAULT) -> None:
     """Why it has not stopped yet, or what it answered, in words."""
     with errors():
-        typer.echo(_open(storage, name).why())
+        typer.echo(printable(_open(storage, name).why()))
 
 
 @app.command("import")
@@ -191,7 +236,10 @@ def import_(
     with errors():
         count = _open(storage, name).import_csv(path, arm=arm_column, again=again, actor=_who(actor))
         part = f", {count.summarised} of them in summaries" if count.summarised else ""
-        typer.echo(f"imported {count} outcomes{part}")
+        unused = (
+            f"; not used: {plural(len(count.unused), 'column')} {_checks.quoted(count.unused)}" if count.unused else ""
+        )
+        typer.echo(f"imported {plural(count, 'outcome')}{part}{unused}")
 
 
 @app.command()
@@ -202,7 +250,7 @@ def export(
 ) -> None:
     """The log, with its hashes."""
     with errors():
-        typer.echo(f"wrote {_open(storage, name).export(path)} events to {path}")
+        typer.echo(f"wrote {plural(_open(storage, name).export(path), 'event')} to {path}")
 
 
 @app.command()
@@ -231,7 +279,7 @@ def certificate(
         if path is None:
             typer.echo(text)
         else:
-            path.write_text(text + "\n", encoding="utf-8")
+            _checks.target("path", path).write_text(text + "\n", encoding="utf-8")
             typer.echo(f"wrote {path}")
 
 

@@ -4,21 +4,38 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
+from prepex.cli.shared import escape
 from prepex.cli.show import console, show_json
-from prepex.study.answers import Blocker, Overview, Receipt, Status, Ticket
+from prepex.numerals import apart, number, plural
+from prepex.study.answers import OpenPull, Overview, Receipt, Status, Ticket
 from prepex.study.audit import Verdict
 
 
-def created(found: Status, storage: str, *, as_json: bool) -> None:
-    """What to do next."""
+def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
+    """What is fixed from now on, and what to do next."""
+    name, design, arms = picture["name"], picture["design"], [arm["name"] for arm in picture["arms"]]
     if as_json:
-        show_json({"name": found.name, "storage": storage})
+        show_json({"name": name, "storage": storage, "arms": arms, "design": design})
         return
-    console.print(f"Created [bold]{escape(found.name)}[/] in {escape(storage)}. Next:")
-    console.print(f"  prepex study ask {escape(_quoted(found.name))}")
+    console.print(f"Created [bold]{escape(name)}[/] in {escape(storage)}. Fixed from now on:")
+    more = f" and {len(arms) - 20} more" if len(arms) > 20 else ""
+    proven = "" if design["proven"] else " (no proof bounds its error)"
+    fixed = {
+        f"{len(arms)} options": ", ".join(map(repr, arms[:20])) + more,
+        "objectives": ", ".join(f"{o} ({'min' if o in design['minimise'] else 'max'})" for o in design["objectives"]),
+        "outcomes": design["family"],
+        "cone": design["cone"] or f"facets {design['facets']}",
+        "delta": f"{design['delta']:g}, the risk of a wrong answer",
+        "threshold": design["threshold"] + proven,
+        "rule": f"{design['rule']}, seed {design['seed']}",
+        "budget": "none" if design["max_pulls"] is None else f"{design['max_pulls']:,} outcomes (or extend it later)",
+        "lease": "none: a pull keeps its place" if design["lease"] is None else f"{design['lease']:g} seconds",
+    }
+    for what, value in fixed.items():
+        console.print(escape(f"  {what + ':':14} {value}"), soft_wrap=True)
+    console.print(f"Next:\n  prepex study ask {escape(_quoted(name))}")
 
 
 def tickets(found: Sequence[Ticket], words: str, *, as_json: bool) -> None:
@@ -29,14 +46,16 @@ def tickets(found: Sequence[Ticket], words: str, *, as_json: bool) -> None:
     if not found:
         console.print(f"Nothing to hand out. {escape(words)}")
         return
-    table = _table("token", "try", "until")
+    table = _table("token", "try", "until", "")
     for ticket in found:
-        table.add_row(ticket.token, escape(ticket.arm), ticket.until or "")
+        table.add_row(
+            *map(escape, (ticket.token, ticket.arm, ticket.until or "")), "yours already" if ticket.again else ""
+        )
     console.print(table)
 
 
-def receipt(found: Receipt, blocker: Blocker | None, *, as_json: bool) -> None:
-    """What a report did. `blocker`: the pull for which told outcomes wait."""
+def receipt(found: Receipt, *, as_json: bool) -> None:
+    """What a report did."""
     if as_json:
         show_json(asdict(found))
         return
@@ -45,21 +64,23 @@ def receipt(found: Receipt, blocker: Blocker | None, *, as_json: bool) -> None:
         words += f"; still to come: {', '.join(found.missing)}"
     if found.late:
         words += "; late: its lease had ended"
-    if blocker is not None and not found.missing:
-        words += f"; outcomes enter in the order of asking, and wait for {blocker.token} ({blocker.arm})"
+    if (pull := found.waiting_for) is not None:
+        words += f"; outcomes enter in the order of asking, and {found.waiting} wait for {pull.token} ({pull.arm})"
     console.print(escape(f"{found.token} ({found.arm}): {words}"))
 
 
-def pulls(picture: dict[str, Any], *, as_json: bool) -> None:
-    """Those that are out, with their tokens."""
+def pulls(found: Sequence[OpenPull], *, most: int | None, as_json: bool) -> None:
+    """Those that are out, with their tokens; a document has them all."""
     if as_json:
-        show_json(picture["pulls"])
+        show_json([asdict(pull) for pull in found])
         return
     table = _table("token", "try", "state", "asked by", "since", "told so far")
-    for pull in picture["pulls"]:
-        told = ", ".join(f"{name} = {value:g}" for name, value in pull["told"].items())
-        table.add_row(pull["token"], *(escape(pull[key]) for key in ("arm", "state", "actor", "since")), escape(told))
-    console.print(table if picture["pulls"] else "No pull is out.")
+    for pull in found[:most]:
+        told = ", ".join(f"{name} = {number(value, 6)}" for name, value in pull.told.items())
+        table.add_row(*map(escape, (pull.token, pull.arm, pull.state, pull.actor, pull.since, told)))
+    console.print(table if found else "No pull is out.")
+    if most is not None and len(found) > most:
+        console.print(f"and {len(found) - most:,} more, of {len(found):,}: --all lists them all")
 
 
 def status(found: Status, *, as_json: bool) -> None:
@@ -68,13 +89,17 @@ def status(found: Status, *, as_json: bool) -> None:
         show_json(asdict(found) | {"done": found.done})
         return
     answer = found.recommendation
-    console.print(f"[bold]{escape(found.name)}[/]: {answer.status}, {found.n_pulls:,} outcomes, {found.out} pulls out")
-    reached = "-" if found.reached is None else f"{found.reached:.2f}"
-    forecast = "" if found.forecast is None or found.done else f"; about {found.forecast:,} more outcomes"
-    console.print(f"evidence {reached} of {found.needed:.2f} at delta {answer.delta:g}{forecast}")
+    counts = f"{plural(found.n_pulls, 'outcome')}, {plural(found.out, 'pull')} out"
+    console.print(f"[bold]{escape(found.name)}[/]: {answer.status}, {counts}")
+    reached, needed = ("-", number(found.needed, 3)) if found.reached is None else apart(found.reached, found.needed, 3)
+    more = "" if found.forecast is None or found.done else f"; about {plural(found.forecast, 'more outcome')}"
+    console.print(f"reached {reached} of the {needed} needed at delta {answer.delta:g}{more}")
     if found.blocker is not None:
         b = found.blocker
-        console.print(escape(f"{found.waiting} told outcomes wait for {b.token} ({b.arm}, {b.actor}, since {b.since})"))
+        told = f"{plural(found.waiting, 'told outcome waits', 'told outcomes wait')} for {b.token}"
+        console.print(escape(f"{told} ({b.arm}, {b.actor}, since {b.since})"))
+    if found.clock is not None:
+        console.print(escape(f"Mind that {found.clock}."))
     extra = {"leases ended": found.lapsed, "late": found.late, "voided": found.voided, "corrected": found.corrected}
     extra["imported"] = found.imported
     shown = [f"{words} {number}" for words, number in extra.items() if number]
@@ -82,7 +107,7 @@ def status(found: Status, *, as_json: bool) -> None:
         console.print(", ".join(shown))
     table = _table("arm", "n", "in part", *found.objectives, "looks", "status")
     for name, mean in found.means.items():
-        numbers = [f"{value:.4g}" for value in mean] if mean is not None else [""] * len(found.objectives)
+        numbers = [number(value) for value in mean] if mean is not None else [""] * len(found.objectives)
         looks = "Pareto optimal" if name in answer.arms else ""
         settled = "decided" if name in answer.decided else ""
         part = str(found.incomplete.get(name, ""))
@@ -98,8 +123,8 @@ def verdict(found: Verdict, *, as_json: bool) -> None:
     for problem in found.problems:
         console.print(f"[red]Problem:[/] {escape(problem)}")
     words = "every hash and the state are right" if found.ok else "NOT right"
-    console.print(f"{found.events:,} events: {words}")
-    console.print(f"last hash {found.head}")
+    console.print(f"{plural(found.events, 'event')}: {words}")
+    console.print(f"last hash {escape(found.head)}")
 
 
 def overviews(found: Sequence[Overview], *, as_json: bool) -> None:
@@ -111,7 +136,7 @@ def overviews(found: Sequence[Overview], *, as_json: bool) -> None:
     for entry in found:
         objectives = escape(", ".join(entry.objectives))
         numbers = str(entry.n_arms), objectives, f"{entry.delta:g}", str(entry.events)
-        table.add_row(escape(entry.name), *numbers, entry.created[:19])
+        table.add_row(escape(entry.name), *numbers, escape(entry.created[:19]))
     console.print(table)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from prepex.cli.shared import Format, FormatOption, errors
+from prepex.errors import InputError
 
 KeysOption = Annotated[Path, typer.Option("--keys", help="The file of bearer tokens.")]
 DEFAULT = Path("prepex-keys.json")
@@ -28,7 +29,7 @@ def token(
             typer.echo(f"took the token of {name} away")
             return
         if days is not None and not 0 < days <= 36500:
-            raise ValueError(f"days must be above 0 and at most 36500, got {days:g}")
+            raise InputError(f"days must be above 0 and at most 36500, got {days:g}")
         expires = None if days is None else datetime.now(UTC) + timedelta(days=days)
         typer.echo(Keys(keys).add(name, role, studies=study or None, expires=expires))
 

@@ -27,7 +27,9 @@ class Watch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.bars.stop()
+        # Older versions of rich end what never began with an empty line.
+        if not self.bars.disable:
+            self.bars.stop()
 
     def begin(self, cells: list[Cell]) -> None:
         """One bar a figure, and one for everything; a bar counts expected seconds, not cells."""

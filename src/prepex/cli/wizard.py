@@ -1,7 +1,6 @@
 """The settings of a study from words: of a command line, or of answers to questions."""
 
 import contextlib
-import csv
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any
 import typer
 
 from prepex import _checks
-from prepex.cli.source import make_rules, parse_cone, parse_numbers
-from prepex.spoken import choose_family, parse_family
+from prepex.cli.source import make_rules, parse_cone
+from prepex.errors import InputError
+from prepex.spoken import choose_family, parse_family, parse_variances
+from prepex.tables import plain_number, read_sheet
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -19,27 +20,46 @@ UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 def read_arms(arms: Sequence[str] | None, path: Path | None) -> list[str] | None:
     """Named one by one, or the first column of a CSV file with a header."""
     if path is None:
-        return list(arms) if arms else None
+        return _one_by_one("arm", arms) if arms else None
     if arms:
-        raise ValueError("arms must come from --arm or from --arms-from, got both")
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        rows = [row for row in csv.reader(file) if row]
-    if len(rows) < 2:
-        raise ValueError(f"{path} must have a header and at least one option, got {len(rows)} lines")
-    return [row[0].strip() for row in rows[1:]]
+        raise InputError("arms must come from --arm or from --arms-from, got both")
+    sheet = read_sheet(path)
+    if not sheet.rows:
+        raise InputError(f"{path} must have a header and at least one option, got a header alone")
+    for row in sheet.rows:
+        if not row.cells[0]:
+            raise sheet.error(
+                row.line, f"{sheet.columns[0] or 'the first column'} must name an option, got an empty cell"
+            )
+    return [row.cells[0] for row in sheet.rows]
+
+
+def _one_by_one(option: str, names: Sequence[str]) -> list[str]:
+    """A comma may be part of a name, so it is not for us to cut there."""
+    for name in names:
+        parts = [part.strip() for part in name.split(",")]
+        if len(parts) > 1:
+            repeated = " ".join(
+                f"--{option} {part!r}" if " " in part else f"--{option} {part}" for part in parts if part
+            )
+            elsewhere = "; a name that has a comma may come from --arms-from" if option == "arm" else ""
+            raise InputError(f"{option} must be one name: {repeated}, got {name!r}{elsewhere}")
+    return list(names)
 
 
 def parse_lease(text: str) -> float:
-    """Seconds.
+    """Seconds. Without a unit it could be hours as well.
 
-    >>> parse_lease("90s"), parse_lease("1.5h"), parse_lease("20")
-    (90.0, 5400.0, 20.0)
+    >>> parse_lease("90s"), parse_lease("1.5h")
+    (90.0, 5400.0)
     """
-    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
-    try:
-        return float(number) * UNITS[unit]
-    except ValueError:
-        raise ValueError(f"lease must be a time such as 90s, 30m, 24h or 2d, got {text!r}") from None
+    value = plain_number(text[:-1].strip()) if text.endswith(tuple(UNITS)) else None
+    if value is None:
+        raise InputError(
+            "lease must be a time with its unit: seconds, minutes, hours or days, as in 90s, 30m, 24h or 2d, "
+            f"got {text!r}"
+        )
+    return value * UNITS[text[-1]]
 
 
 def outcome(words: Sequence[str]) -> dict[str, float] | list[float]:
@@ -54,16 +74,20 @@ def outcome(words: Sequence[str]) -> dict[str, float] | list[float]:
     for word in words:
         name, equals, value = word.rpartition("=")
         if not equals or name in found:
-            raise ValueError(f"values must be objective=value, each objective once, got {word!r}")
+            raise InputError(f"values must be objective=value, each objective once, got {word!r}")
         found[name] = _number(f"value of {name!r}", value)
     return found
 
 
 def _number(what: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{what} must be a number such as 0.31, with a decimal point, got {text!r}") from None
+    value = plain_number(text.strip())
+    if value is None and (text.startswith("--") or (text.startswith("-") and text[1:2].isalpha())):
+        raise InputError(
+            f"{what} must be numbers, got {text!r}, which is no option of this command either (see --help)"
+        )
+    if value is None:
+        raise InputError(f"{what} must be a number such as 0.31, with a decimal point, got {text!r}")
+    return value
 
 
 def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
@@ -107,7 +131,7 @@ def _prompt(words: str, read: Callable[[str], Any], default: str | None = None) 
 
 def _new(text: str, taken: Sequence[str]) -> str:
     if text in taken:
-        raise ValueError(f"name must be new, got {text!r}, which exists")
+        raise InputError(f"name must be new, got {text!r}, which exists")
     return text
 
 
@@ -115,7 +139,7 @@ def _arms(text: str) -> list[str]:
     path = Path(text)
     if path.suffix == ".csv":
         if not path.is_file():
-            raise ValueError(f"file must exist, got {text!r}")
+            raise InputError(f"file must exist, got {text!r}")
         return read_arms(None, path) or []
     return _several("arms", text, least=2)
 
@@ -123,14 +147,14 @@ def _arms(text: str) -> list[str]:
 def _several(name: str, text: str, least: int = 1) -> list[str]:
     found = _listed(text)
     if len(found) < least or len(set(found)) < len(found):
-        raise ValueError(f"{name} must be at least {least}, all different, got {text!r}")
+        raise InputError(f"{name} must be at least {least}, all different, got {text!r}")
     return found
 
 
 def _some(text: str, objectives: Sequence[str]) -> list[str]:
     for name in _listed(text):
         if name not in objectives:
-            raise ValueError(f"minimise must be of {', '.join(map(repr, objectives))}, got {name!r}")
+            raise InputError(f"minimise must be of {', '.join(map(repr, objectives))}, got {name!r}")
     return _listed(text)
 
 
@@ -143,12 +167,12 @@ def _risk(text: str) -> float:
     try:
         return _checks.number("delta", float(text), low=0.0, high=1.0)
     except ValueError:
-        raise ValueError(f"delta must be a number between 0 and 1, got {text!r}") from None
+        raise InputError(f"delta must be a number between 0 and 1, got {text!r}") from None
 
 
 def _budget(text: str, least: int) -> int | None:
     if text and not (text.isdecimal() and int(text) >= least):
-        raise ValueError(f"max_pulls must be a whole number of at least {least} = n_arms, got {text!r}")
+        raise InputError(f"max_pulls must be a whole number of at least {least} = n_arms, got {text!r}")
     return int(text) if text else None
 
 
@@ -174,17 +198,17 @@ def settings(words: dict[str, Any], *, rule: str, threshold: str, seed: int) -> 
     """The arguments of Study.create."""
     for name, option in (("arms", "--arm or --arms-from"), ("objectives", "--objective")):
         if not words[name]:
-            raise ValueError(f"{name} must be given with {option}, got none")
-    objectives = tuple(words["objectives"])
-    variance = parse_numbers("variance", words["variance"]) if words["variance"] else None
+            raise InputError(f"{name} must be given with {option}, got none")
+    objectives = tuple(_one_by_one("objective", words["objectives"]))
+    variance = parse_variances(words["variance"]) if words["variance"] else None
     family = choose_family(objectives, [""] * len(objectives), words["family"], variance)
     if family is None:
-        raise ValueError("variance must be given with --variance, or families with --family, got neither")
+        raise InputError("variance must be given with --variance, or families with --family, got neither")
     return {
         "name": words["name"],
         "arms": tuple(words["arms"]),
         "objectives": objectives,
-        "minimise": tuple(words["minimise"]),
+        "minimise": tuple(_one_by_one("minimise", words["minimise"])),
         "family": family,
         "cone": parse_cone(words["cone"], objectives) if words["cone"] else None,
         "delta": words["delta"],

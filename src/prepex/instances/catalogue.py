@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from prepex.cone import Cone
+from prepex.errors import InputError
 from prepex.instances.problems import bernoulli, correlated, covboost, dose_finding, snw
 from prepex.problem import Problem
 
@@ -21,7 +22,7 @@ class Entry:
 def _fixed(make: Callable[[Cone | None], Problem]) -> Callable[[str, Cone | None], Problem]:
     def build(argument: str, cone: Cone | None) -> Problem:
         if argument:
-            raise ValueError(f"this instance takes no argument, got {argument!r}")
+            raise InputError(f"this instance takes no argument, got {argument!r}")
         return make(cone)
 
     return build
@@ -31,7 +32,7 @@ def _correlated(argument: str, cone: Cone | None) -> Problem:
     try:
         rho = float(argument or 0.0)
     except ValueError:
-        raise ValueError(f"correlated:RHO needs a number in (-1, 1), got {argument!r}") from None
+        raise InputError(f"correlated:RHO needs a number in (-1, 1), got {argument!r}") from None
     return correlated(rho, cone)
 
 
@@ -58,5 +59,5 @@ def load(name: str, cone: Cone | None = None) -> Problem:
     """
     key, _, argument = name.partition(":")
     if key not in INSTANCES:
-        raise ValueError(f"instance must be one of {', '.join(e.usage for e in INSTANCES.values())}, got {name!r}")
+        raise InputError(f"instance must be one of {', '.join(e.usage for e in INSTANCES.values())}, got {name!r}")
     return INSTANCES[key].make(argument, cone)

@@ -1,15 +1,13 @@
 """Tables of means in CSV files: the package's own data, and a user's."""
 
-import csv
 import re
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-
-import numpy as np
 
 from prepex import _checks
 from prepex._checks import Floats
+from prepex.errors import InputError
+from prepex.tables import Sheet, parse_sheet, plain_number, read_sheet
 
 # A word after a colon is a family, known or misspelt; parse_family knows which. "dose: mg/kg" is no word.
 _FAMILY = re.compile(r"(.+):\s*([a-z]{3,}(?:\(.*\))?)", re.IGNORECASE)
@@ -29,7 +27,9 @@ class Table:
 
 
 def read_table(path: str | Path, *, objectives: tuple[str, ...] | None = None) -> Table:
-    """Read a CSV file with a header line; '#' starts a comment line; ',', ';' or tab separates.
+    """Read a CSV file with a header line, and comment lines that start with '#' above it; ',', ';' or tab separates.
+
+    Where ';' or a tab separates, decimals may be written with a comma.
 
     By default every numeric column is an objective and the text columns name the arm.
 
@@ -40,75 +40,61 @@ def read_table(path: str | Path, *, objectives: tuple[str, ...] | None = None) -
     >>> table.arms, table.objectives
     (('A', 'B'), ('speed', 'cost'))
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise ValueError(f"file must exist, got {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"file must be a readable UTF-8 text, got {str(path)!r}: {error}") from None
-    return parse_table(text, source=str(path), objectives=objectives)
+    return _table(read_sheet(path), objectives)
 
 
 def parse_table(text: str, *, source: str, objectives: tuple[str, ...] | None = None) -> Table:
     """The table in a text; `source` is named in errors."""
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] != "#"]
-    if len(lines) < 2:
-        raise ValueError(f"{source} must hold a header line and a line for each arm, got {len(lines)} lines")
-    header_text = lines[0][1]
-    separator = max(",;\t", key=header_text.count)
-    rows = list(csv.reader(StringIO("\n".join(line for _, line in lines)), delimiter=separator))
-    named = [_FAMILY.fullmatch(name.strip()) for name in rows[0]]
-    header = [found[1].strip() if found else name.strip() for name, found in zip(rows[0], named, strict=True)]
+    return _table(parse_sheet(text, source), objectives)
+
+
+def _table(sheet: Sheet, objectives: tuple[str, ...] | None) -> Table:
+    source, body = sheet.source, sheet.rows
+    if not body:
+        raise InputError(f"{source} must hold a header line and a line for each arm, got a header alone")
+    if all(plain_number(name) is not None for name in sheet.columns):
+        shown = sheet.separator.join(sheet.columns)
+        raise sheet.error(sheet.top, f"must be the names of the columns, got {shown!r}")
+    if "" in sheet.columns:
+        raise sheet.error(sheet.top, f"column {sheet.columns.index('') + 1} must have a name, got none")
+    named = [_FAMILY.fullmatch(name) for name in sheet.columns]
+    header = [found[1].strip() if found else name for name, found in zip(sheet.columns, named, strict=True)]
     families = [found[2] if found else "" for found in named]
-    body = [[cell.strip() for cell in row] for row in rows[1:]]
-    for (number, _), row in zip(lines[1:], body, strict=False):
-        if len(row) != len(header):
-            raise ValueError(f"{source}, line {number}: must have {len(header)} columns as the header, got {len(row)}")
-    if all(_is_number(name) for name in header):
-        raise ValueError(f"{source}, line {lines[0][0]}: must be the names of the columns, got {header_text.strip()!r}")
+    numeric = [all(map(sheet.is_number, sheet.column(name))) for name in sheet.columns]
     if objectives is None:
-        _refuse_mixed(source, [number for number, _ in lines[1:]], header, body)
-    numeric = [name for index, name in enumerate(header) if all(_is_number(row[index]) for row in body)]
-    chosen = numeric if objectives is None else [header[_checks.member("objectives", o, header)] for o in objectives]
+        _refuse_mixed(sheet, header)
+        chosen = [column for column, number in enumerate(numeric) if number]
+    else:
+        chosen = [_column(name, header, numeric) for name in objectives]
     if not chosen:
-        raise ValueError(f"{source} must have a column of numbers for each objective, got columns {', '.join(header)}")
-    columns = [header.index(name) for name in chosen]
-    means = np.empty((len(body), len(columns)))
-    for position, ((number, _), row) in enumerate(zip(lines[1:], body, strict=False)):
-        for place, column in enumerate(columns):
-            if not _is_number(row[column]):
-                raise ValueError(f"{source}, line {number}: {header[column]} must be a number, got {row[column]!r}")
-            means[position, place] = float(row[column])
-    labels = [index for index in range(len(header)) if header[index] not in numeric]
-    arms = tuple(", ".join(row[i] for i in labels) if labels else f"arm {k}" for k, row in enumerate(body))
+        raise InputError(f"{source} must have a column of numbers for each objective, got columns {', '.join(header)}")
+    means = sheet.numbers([sheet.columns[column] for column in chosen])
+    labels = [column for column, number in enumerate(numeric) if not number]
+    arms = tuple(", ".join(row.cells[i] for i in labels) if labels else f"arm {k}" for k, row in enumerate(body))
     return Table(
         _checks.names(f"arms in {source}", arms, len(arms), "arm"),
-        _checks.names(f"objectives in {source}", chosen, len(chosen), "objective"),
+        _checks.names(f"objectives in {source}", [header[column] for column in chosen], len(chosen), "objective"),
         _checks.real_array(f"means in {source}", means, ("n_arms", None), ("n_objectives", None)),
-        tuple(families[column] for column in columns),
+        tuple(families[column] for column in chosen),
     )
 
 
-def _refuse_mixed(source: str, numbers: list[int], header: list[str], body: list[list[str]]) -> None:
+def _column(name: str, header: list[str], numeric: list[bool]) -> int:
+    """Where it is. A column of text is no objective, and not offered as one."""
+    found = _checks.position(name, header)
+    if found is None:
+        offered = _checks.quoted(known for known, number in zip(header, numeric, strict=True) if number)
+        raise InputError(f"objectives must be columns of numbers, {offered or 'of which there are none'}, got {name!r}")
+    return found
+
+
+def _refuse_mixed(sheet: Sheet, header: list[str]) -> None:
     """A column is an objective or a name: one bad cell must not turn the one into the other. The first may be both."""
-    for column in range(len(header)):
-        cells = [row[column] for row in body]
-        bad = [index for index, cell in enumerate(cells) if not _is_number(cell)]
-        if bad and all(_is_number(cell.replace(",", ".")) for cell in cells):
-            raise ValueError(
-                f"{source}, line {numbers[bad[0]]}: {header[column]} must use decimal points, got {cells[bad[0]]!r}"
-            )
+    for column, (name, shown) in enumerate(zip(sheet.columns, header, strict=True)):
+        cells = sheet.column(name)
+        bad = [index for index, cell in enumerate(cells) if not sheet.is_number(cell)]
+        line = sheet.rows[bad[0]].line if bad else 0
+        if bad and all(plain_number(cell, comma=True) is not None for cell in cells):
+            raise sheet.error(line, f"{shown} must use decimal points, got {cells[bad[0]]!r}")
         if 0 < len(bad) < len(cells) and column > 0:
-            raise ValueError(
-                f"{source}, line {numbers[bad[0]]}: {header[column]} must be a number as in other lines, "
-                f"got {cells[bad[0]]!r}"
-            )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+            raise sheet.error(line, f"{shown} must be a number as in other lines, got {cells[bad[0]]!r}")

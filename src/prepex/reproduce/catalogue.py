@@ -1,5 +1,6 @@
 """All figures by name, in the order of the report."""
 
+from prepex.errors import InputError
 from prepex.reproduce import arms, correlation, covboost, error, fronts, objectives, polar, prets, table
 from prepex.reproduce.figure import SIZES, Figure
 
@@ -17,7 +18,7 @@ def find(names: tuple[str, ...]) -> list[Figure]:
     """
     unknown = [name for name in names if name not in FIGURES and name != "all"]
     if unknown:
-        raise ValueError(f"figure must be one of all, {', '.join(FIGURES)}, got {unknown[0]!r}")
+        raise InputError(f"figure must be one of all, {', '.join(FIGURES)}, got {unknown[0]!r}")
     everything = not names or "all" in names
     return [figure for name, figure in FIGURES.items() if everything or name in names]
 
@@ -29,5 +30,5 @@ def check_size(size: str) -> str:
     'small'
     """
     if size not in SIZES:
-        raise ValueError(f"size must be one of {', '.join(SIZES)}, got {size!r}")
+        raise InputError(f"size must be one of {', '.join(SIZES)}, got {size!r}")
     return size

@@ -7,6 +7,7 @@ import numpy as np
 
 from prepex.bound import characteristic_time
 from prepex.instances import correlated
+from prepex.numerals import measured, plural
 from prepex.reproduce import style
 from prepex.reproduce.algorithms import Algorithm, chosen
 from prepex.reproduce.cell import Cell, Row, chunks, select
@@ -75,7 +76,7 @@ def assemble(settings: Settings, rows: list[Row]) -> Result:
             f"{max(c.mean for c in cells.values()):,.0f} over the correlations, "
             f""
             f"{sum(_wrong(cell) for cell in cells.values())} "
-            f"wrong of {sum(c.n_runs for c in cells.values())} runs."
+            f"wrong of {plural(sum(c.n_runs for c in cells.values()), 'run')}."
             for name, cells in found.items()
         ),
         picture=_picture(settings, found),
@@ -129,7 +130,7 @@ def _table(settings: Settings, found: Points, times: dict[float, float]) -> Tabl
             line = [f"{rho:+.1f}", f"{times[rho]:.1f}", f"{cells[0].floor:,.0f}"]
             for cell in cells:
                 flag = (" *" if cell.below_floor else "") + (f", {cell.n_censored} censored" if cell.n_censored else "")
-                line += [f"{cell.mean:,.0f} ± {cell.standard_error:,.0f}{flag}", f"{cell.error_rate:.1%}"]
+                line += [f"{measured(cell.mean, cell.standard_error, digits=1)}{flag}", f"{cell.error_rate:.1%}"]
             lines.append(tuple(line))
     header = ["rho", "T*", "floor"]
     for name in found:

@@ -37,7 +37,6 @@ def _warm(n_jobs: int) -> None:
     """Compile the two loops side by side; whoever comes later finds the machine code on disk."""
     from joblib import Parallel, delayed
 
-    # The lower bound's kernels with the first only: nothing is compiled twice.
     Parallel(n_jobs=n_jobs, batch_size=1)(
         [delayed(stopping)(correlated(), FraPPE(), (0.1,), 0, 1, 0, 20), delayed(paced)(correlated(), APE(), 20, 1, 0)]
     )

@@ -3,15 +3,11 @@
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from prepex.problem import Problem
 from prepex.reproduce.cell import Row
-from prepex.run import Setting
 from prepex.runs import Record
 from prepex.sampling import Rule
-from prepex.simulation import Job, one_run, simulate
-from prepex.stopping import Heuristic, Own
+from prepex.simulation import simulate
 
 
 def stopping(
@@ -74,11 +70,10 @@ def paced(problem: Problem, rule: Rule, rounds: int, repeats: int, seed: int) ->
 
 
 def _fixed_run(problem: Problem, rule: Rule, last: int, seed: int, run: int) -> Record:
-    # Not through `simulate`, which would compute the lower bound: long for thousands of arms, and not needed.
-    key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
-    threshold = Own() if rule.stops_itself else Heuristic()
-    setting = Setting.make(problem.family, problem.cone, problem.labels, rule, threshold, key)
-    return one_run(Job(setting, problem.benefits, (threshold,), (0.01,), (last,), 1, last, (seed, run, 0), run))
+    (record,) = simulate(
+        problem, sampling=rule, deltas=0.01, first_run=run, n_runs=1, seed=seed, max_pulls=last, moments=(last,)
+    ).records
+    return record
 
 
 def clocked(action: Callable[[], object], *, repeats: int, least: float = 0.005) -> list[float]:

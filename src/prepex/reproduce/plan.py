@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from prepex import __version__, _checks
+from prepex.errors import InputError
 from prepex.plot import figure_class
 from prepex.reproduce import pages
 from prepex.reproduce.catalogue import FIGURES, check_size, find
@@ -33,7 +34,7 @@ class Plan:
     def make(cls, *names: str, size: str = "default", seed: int = 0, out: str | Path) -> "Plan":
         """The named figures; "all", or no name, means all of them."""
         check_size(size)
-        _checks.whole("seed", seed, low=0)
+        _checks.seed(seed)
         return cls(tuple(find(names)), size, seed, Store(Path(out)))
 
     @classmethod
@@ -44,7 +45,7 @@ class Plan:
         size, seed = manifest.get("size"), manifest.get("seed")
         plan = cls.make("all", size=str(size), seed=_checks.whole("seed in the manifest", seed, low=0), out=folder)
         if manifest != plan.manifest():
-            raise ValueError(f"folder must hold results of prepex {__version__}, got {manifest}")
+            raise InputError(f"folder must hold results of prepex {__version__}, got {manifest}")
         return plan
 
     def manifest(self) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def reproduce(
     plan = Plan.make(*names, size=size, seed=seed, out=out)
     figure_class()  # without matplotlib, fail before the work and not after it
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise ValueError(f"n_jobs must be a number of processes, or -1 for all cores, got {n_jobs!r}")
+        raise InputError(f"n_jobs must be a number of processes, or -1 for all cores, got {n_jobs!r}")
     with _workers(backend, scheduler, n_jobs) as jobs:
         plan.store.claim(plan.manifest(), force=force)
         cells = plan.missing()
@@ -119,14 +120,14 @@ def reproduce(
 @contextmanager
 def _workers(backend: str, scheduler: str | None, n_jobs: int) -> Iterator[int]:
     if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+        raise InputError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if backend == "loky":
         if scheduler is not None:
-            raise ValueError(f"scheduler is for backend dask, got {scheduler!r} with backend loky")
+            raise InputError(f"scheduler is for backend dask, got {scheduler!r} with backend loky")
         yield n_jobs
         return
     if not scheduler:
-        raise ValueError("scheduler must be given with backend dask: --scheduler tcp://host:8786")
+        raise InputError("scheduler must be given with backend dask: --scheduler tcp://host:8786")
     from prepex.cluster import dask
 
     with dask(scheduler) as jobs:

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from prepex.errors import InputError
 from prepex.reproduce.cell import Cell, Row
 
 MANIFEST, CELLS = "manifest.json", "cells"
@@ -20,17 +21,17 @@ class Store:
     def claim(self, manifest: dict[str, Any], *, force: bool = False) -> None:
         """Make the folder ours, or continue in it; refuse another run's unless `force`, which forgets its cells."""
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"out must be a folder, got the file {str(self.folder)!r}")
+            raise InputError(f"out must be a folder, got the file {str(self.folder)!r}")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             reason = self._foreign(manifest)
             if reason and not force:
-                raise ValueError(f"{reason}; give another --out, or --force to start afresh in it")
+                raise InputError(f"{reason}; give another --out, or --force to start afresh in it")
             if reason:
                 self._forget()
             write_whole(self.folder / MANIFEST, json.dumps(manifest, indent=2) + "\n")
         except OSError as error:
-            raise ValueError(f"out must be a writable folder, got {str(self.folder)!r}: {error}") from None
+            raise InputError(f"out must be a writable folder, got {str(self.folder)!r}: {error}") from None
 
     def _foreign(self, manifest: dict[str, Any]) -> str:
         """Why the folder is not ours; empty if it is."""
@@ -49,7 +50,7 @@ class Store:
         if (self.folder / MANIFEST).exists():
             shutil.rmtree(self.folder / CELLS, ignore_errors=True)
         elif (self.folder / CELLS).exists():
-            raise ValueError(f"out must not hold a folder {CELLS!r} of something else, got {str(self.folder)!r}")
+            raise InputError(f"out must not hold a folder {CELLS!r} of something else, got {str(self.folder)!r}")
 
     def manifest(self) -> dict[str, Any]:
         """What the folder says about itself."""
@@ -57,7 +58,7 @@ class Store:
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise ValueError(f"folder must hold a run of prepex reproduce, got {str(self.folder)!r}") from None
+            raise InputError(f"folder must hold a run of prepex reproduce, got {str(self.folder)!r}") from None
         except (OSError, ValueError):
             found = None
         return found if isinstance(found, dict) else {"manifest": "damaged"}

@@ -3,9 +3,13 @@
 pull argmin_k N_k - (t + 1) w_k
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from prepex import _checks, _given
 from prepex._kernels.course import FIXED
 from prepex.sampling.rule import Rule
 
@@ -34,3 +38,11 @@ class Oracle(Rule):
 
     code: ClassVar[int] = FIXED
     title: ClassVar[str] = "Oracle"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # One that has names is put in order when the arms are known.
+        plain = isinstance(self.allocation, Sequence | np.ndarray) and not isinstance(self.allocation, str)
+        if plain and _given.pairs(self.allocation) is None:
+            given = _checks.real_array("allocation", self.allocation, ("n_arms", None))
+            object.__setattr__(self, "allocation", tuple(given.tolist()))

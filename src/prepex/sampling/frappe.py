@@ -5,6 +5,7 @@
     C-tracking: pull argmin_k N_k - sum_s x_s[k].
 
 Paper: a linear programme a round. Here: the same game, solved by a small simplex in the kernel.
+Pieces within r_t can be exponentially many: the 48 cheapest make up H.
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,8 @@
 
     w_t = argmax_w F(w) at the estimated means;   C-tracking of sum_s w_s.
 
-Solved by cutting planes from last round's allocation, to a relative gap of `tolerance`.
+Solved by cutting planes from last round's allocation, to a relative gap of `tolerance`: at most 48 pieces at a point,
+the cheapest, and 192 in all; where these do not close the gap, the best allocation so far.
 """
 
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from prepex import _checks
+from prepex.errors import InputError
+from prepex.naming import described
 
 Alternatives = Literal["complete", "paper"]
 
@@ -12,8 +14,8 @@ Alternatives = Literal["complete", "paper"]
 class Rule:
     """A sampling rule: which arm to pull next.
 
-    alternatives   "complete" (the default), or "paper": only Remove(i, j) with i Pareto optimal and j not, as the
-                   paper's algorithm has it. For reproduction only: there is no guarantee.
+    alternatives   "complete" (the default), or "paper": only Remove(i, j) with i Pareto optimal and j not, our
+                   reconstruction of the paper's Algorithm 1. For comparison only: there is no guarantee.
     """
 
     alternatives: Alternatives = "complete"
@@ -25,19 +27,26 @@ class Rule:
     proven: ClassVar[bool] = False
     samples_for_delta: ClassVar[bool] = False
 
+    def __init_subclass__(cls) -> None:
+        if "title" not in cls.__dict__:
+            cls.title = cls.__name__
+
     def __post_init__(self) -> None:
         if self.alternatives not in ("complete", "paper"):
-            raise ValueError(f"alternatives must be 'complete' or 'paper', got {self.alternatives!r}")
+            raise InputError(f"alternatives must be 'complete' or 'paper', got {self.alternatives!r}")
 
     @property
     def name(self) -> str:
-        """As in tables; a rule without a guarantee says so.
+        """As in tables: parameters that are not the default ones are part of it; one without a guarantee says so.
 
-        >>> from prepex.sampling import FraPPE
+        >>> from prepex.sampling import FraPPE, InformationDirected
+        >>> InformationDirected(follow="evidence").name
+        "InformationDirected(follow='evidence')"
         >>> FraPPE(alternatives="paper").name
         'FraPPE (paper alternatives: no guarantee)'
         """
-        return self.title if self.alternatives == "complete" else f"{self.title} (paper alternatives: no guarantee)"
+        called = described(self.title, self, without=("alternatives",))
+        return called if self.alternatives == "complete" else f"{called} (paper alternatives: no guarantee)"
 
     @property
     def tolerance(self) -> float:

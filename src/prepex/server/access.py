@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from prepex.errors import InputError
+
 # Each may do what those before it may: observers read, workers ask and tell, owners do everything.
 ROLES = ("observer", "worker", "owner")
 
@@ -80,19 +82,19 @@ class Keys:
             entries = json.loads(self.path.read_text(encoding="utf-8"))
             return tuple(_holder(**entry) for entry in entries)
         except (ValueError, TypeError, RecursionError) as error:
-            raise ValueError(f"{self.path} must be a file of tokens, got a damaged one: {error}") from None
+            raise InputError(f"{self.path} must be a file of tokens, got a damaged one: {error}") from None
 
     def add(
         self, name: str, role: str, *, studies: Iterable[str] | None = None, expires: datetime | None = None
     ) -> str:
         """A new token, shown once. `studies`: for these alone; `expires`: until then."""
         if role not in ROLES:
-            raise ValueError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
+            raise InputError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
         known = self.holders()
         if not name or not name.isprintable() or len(name) > 200 or name in {holder.name for holder in known}:
-            raise ValueError(f"name must be new and of 1 to 200 printable characters, got {name!r}")
+            raise InputError(f"name must be new and of 1 to 200 printable characters, got {name!r}")
         if expires is not None and expires <= datetime.now(UTC):
-            raise ValueError(f"expires must be in the future, got {expires.isoformat()}")
+            raise InputError(f"expires must be in the future, got {expires.isoformat()}")
         token = f"prepex_{secrets.token_urlsafe(32)}"
         until = None if expires is None else expires.isoformat(timespec="seconds")
         only = None if studies is None else tuple(studies)
@@ -103,7 +105,7 @@ class Keys:
         """Take a token away."""
         known = self.holders()
         if name not in {holder.name for holder in known}:
-            raise ValueError(f"name must have a token, got {name!r}")
+            raise InputError(f"name must have a token, got {name!r}")
         self._write([holder for holder in known if holder.name != name])
 
     def find(self, token: str) -> Holder | None:
@@ -118,7 +120,7 @@ class Keys:
         """Nobody else may write the file: who can, can make tokens."""
         mode = self.path.stat().st_mode & 0o777
         if os.name == "posix" and mode & 0o022:
-            raise ValueError(f"{self.path} must be writable by its owner alone, got the mode {mode:o}: chmod 600")
+            raise InputError(f"{self.path} must be writable by its owner alone, got the mode {mode:o}: chmod 600")
 
     def _write(self, holders: Iterable[Holder]) -> None:
         # mkstemp: a new file, for this user alone.
@@ -136,9 +138,9 @@ class Keys:
 
 def _holder(name: str, role: str, hash: str, studies: list[str] | None = None, expires: str | None = None) -> Holder:
     if role not in ROLES or not isinstance(name, str) or not isinstance(hash, str):
-        raise ValueError(f"not a role: {role!r}")
+        raise InputError(f"not a role: {role!r}")
     if expires is not None and datetime.fromisoformat(expires).tzinfo is None:
-        raise ValueError(f"a time without a zone: {expires!r}")
+        raise InputError(f"a time without a zone: {expires!r}")
     return Holder(name, role, hash, None if studies is None else tuple(studies), expires)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from prepex.cone import Cone
+from prepex.errors import InputError
 from prepex.family import Family, Gaussian, Product
 from prepex.sampling import RULES
 from prepex.spoken import FAMILY_HELP, parse_family
@@ -21,13 +22,13 @@ LARGEST_WHOLE = 2**53 - 1
 
 def _printable(text: str) -> str:
     if not text.strip() or not text.isprintable():
-        raise ValueError("must be printable characters")
+        raise InputError("must be printable characters")
     return text
 
 
 def _addressable(text: str) -> str:
     if {".", ".."} & set(text.split("/")):
-        raise ValueError("must have no part '.' or '..' between slashes: browsers resolve them away")
+        raise InputError("must have no part '.' or '..' between slashes: browsers resolve them away")
     return _printable(text)
 
 
@@ -35,11 +36,15 @@ Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_prin
 StudyName = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_addressable)]
 Reason = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(check_reason)]
 Token = Annotated[str, Field(min_length=1, max_length=64)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+# Strict: true and "1.2" are no numbers, whatever they might stand for.
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Whole = Annotated[int, Field(strict=True)]
+# Yes or no; the study refuses it where the objective is something else.
+Value = Annotated[bool, Field(strict=True)] | Number
 Row = Annotated[list[Number], Field(min_length=1, max_length=MOST_OBJECTIVES)]
 Outcome = (
-    Annotated[dict[str, Number], Field(min_length=1, max_length=100)]
-    | Annotated[list[Number], Field(min_length=1, max_length=100)]
+    Annotated[dict[str, Value], Field(min_length=1, max_length=100)]
+    | Annotated[list[Value], Field(min_length=1, max_length=100)]
 )
 
 
@@ -72,10 +77,10 @@ class Create(Body):
 
     name: StudyName = Field(examples=["doses"])
     arms: (
-        Annotated[int, Field(ge=1, le=MOST_ARMS)] | Annotated[list[Label], Field(min_length=1, max_length=MOST_ARMS)]
+        Annotated[Whole, Field(ge=1, le=MOST_ARMS)] | Annotated[list[Label], Field(min_length=1, max_length=MOST_ARMS)]
     ) = Field(description="names, or how many", examples=[["low", "high"]])
     objectives: (
-        Annotated[int, Field(ge=1, le=MOST_OBJECTIVES)]
+        Annotated[Whole, Field(ge=1, le=MOST_OBJECTIVES)]
         | Annotated[list[Label], Field(min_length=1, max_length=MOST_OBJECTIVES)]
     ) = Field(description="names, or how many", examples=[["response", "harm"]])
     variance: Number | Row | Annotated[list[Row], Field(min_length=1, max_length=MOST_OBJECTIVES)] | None = Field(
@@ -91,14 +96,18 @@ class Create(Body):
     threshold: Literal["certified", "heuristic", "kaufmann_koolen"] = "certified"
     rule: Literal["information", "frappe", "prets", "tns", "uniform"] = "information"
     minimise: list[Label] = Field([], max_length=MOST_OBJECTIVES, description="objectives that are costs")
-    seed: int = Field(0, ge=0, le=LARGEST_WHOLE)
-    max_pulls: int | None = Field(None, ge=1, le=LARGEST_WHOLE, description="stop by budget")
-    max_pending: int = Field(1024, ge=1, le=10_000, description="most pulls that may be out at once")
+    seed: Whole = Field(0, ge=0, le=LARGEST_WHOLE)
+    max_pulls: Whole | None = Field(None, ge=1, le=LARGEST_WHOLE, description="stop by budget")
+    max_pending: Whole = Field(1024, ge=1, le=10_000, description="most pulls that may be out at once")
     lease: Number | None = Field(None, le=1e9, description="seconds after which a pull gives up its place")
+    max_waiting: Whole | None = Field(
+        None, ge=0, le=LARGEST_WHOLE, description="told outcomes that may wait for a pull before no more are handed out"
+    )
 
     def settings(self) -> dict[str, Any]:
         """The arguments of Study.create, apart from the name."""
-        given = self.model_dump(include={"delta", "threshold", "minimise", "seed", "max_pulls", "max_pending", "lease"})
+        plain = ("delta", "threshold", "minimise", "seed", "max_pulls", "max_pending", "lease", "max_waiting")
+        given = self.model_dump(include=set(plain))
         return given | {
             "arms": self.arms,
             "objectives": self.objectives,
@@ -109,7 +118,7 @@ class Create(Body):
 
     def _family(self) -> Family:
         if (self.variance is None) == (self.family is None):
-            raise ValueError("variance or family must be given, got both or neither")
+            raise InputError(f"variance or family must be given, got {'neither' if self.variance is None else 'both'}")
         if self.family is not None:
             names = [f"objective {q}" for q in range(len(self.family))]
             if isinstance(self.objectives, list) and len(self.objectives) == len(names):
@@ -130,7 +139,13 @@ def _cone(given: Angle | Facets | Rays | None) -> Cone | None:
 class Ask(Body):
     """How many pulls."""
 
-    n: int = Field(1, ge=1, le=1000)
+    n: Whole = Field(1, ge=1, le=1000)
+    new: Annotated[bool, Field(strict=True)] = Field(
+        False, description="none that you have out already; for workers that share a token"
+    )
+    key: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)] | None = Field(
+        None, description="your name for this request: sent again, it gives the same pulls"
+    )
 
 
 class Tell(Body):
@@ -147,9 +162,16 @@ class Correct(Tell):
 
 
 class Void(Body):
-    """A pull that does not count, and why."""
+    """A pull that does not count, and why: known without any outcome, its own or another's."""
 
     token: Token
+    reason: Reason
+
+
+class Extend(Body):
+    """A longer budget, and why."""
+
+    max_pulls: Whole = Field(ge=1, le=LARGEST_WHOLE)
     reason: Reason
 
 
@@ -189,7 +211,7 @@ Standing: Any = create_model(
 EventForm: Any = create_model(
     "Event",
     __doc__=Event.__doc__,
-    **{field.name: (field.type, ...) for field in fields(Event)},  # type: ignore[call-overload]
+    **{name: (kind, ...) for name, kind in Event.__annotations__.items()},  # type: ignore[call-overload]
 )
 
 

@@ -1,5 +1,7 @@
 """Errors as answers: always {"detail": "..."}; what went wrong inside stays inside."""
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -8,9 +10,12 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import SQLAlchemyError
 
+from prepex.errors import InputError
+from prepex.server.crew import LostError, TooLongError
 from prepex.server.studies import UNKNOWN
+from prepex.study.handout import BlockedError
 from prepex.study.log import NoStudyError
-from prepex.study.storage import BadStorageError, NameTakenError
+from prepex.study.storage import BadStorageError, BusyError, NameTakenError, ReadOnlyError
 
 
 class Problem(BaseModel):
@@ -25,12 +30,15 @@ MEANING = {
     403: "The wrong role, or another web site",
     404: "No such study for this token",
     408: "The body did not arrive in time",
-    409: "The name is taken",
+    409: "The name is taken, or told outcomes wait for a pull",
     413: "The body is too large",
     422: "A request of the wrong form",
     429: "Too many requests",
-    503: "The storage cannot be reached",
+    503: "Busy, or the storage cannot be used; `Retry-After` says when to try again",
 }
+
+
+GONE = "the storage cannot be used at the moment"
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -41,21 +49,28 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 def add_errors(app: FastAPI) -> None:
     """From exceptions to answers."""
-    for kind, code, words in (
-        (NoStudyError, 404, UNKNOWN),
-        (NameTakenError, 409, None),
-        (ValueError, 400, None),
-        (BadStorageError, 503, "the storage cannot be used at the moment"),
-        (OSError, 503, "the storage cannot be used at the moment"),
-        (SQLAlchemyError, 503, "the storage cannot be used at the moment"),
+    for kind, code, words, wait in (
+        (NoStudyError, 404, UNKNOWN, None),
+        (NameTakenError, 409, None, None),
+        (BlockedError, 409, None, None),
+        (InputError, 400, None, None),
+        (BusyError, 503, "somebody else is writing, or much is being computed; nothing has happened: try again", 1),
+        (ReadOnlyError, 503, "the storage can be read, but not written at the moment; nothing has happened", 10),
+        (TooLongError, 503, None, 300),
+        (LostError, 503, "what computed this has ended; try again", 1),
+        (BadStorageError, 503, GONE, 5),
+        (OSError, 503, GONE, 5),
+        (SQLAlchemyError, 503, GONE, 5),
     ):
-        app.add_exception_handler(kind, _answer(code, words))
+        app.add_exception_handler(kind, _answer(code, words, wait))
     app.add_exception_handler(RequestValidationError, _explain)
 
 
-def _answer(code: int, words: str | None) -> Any:
+def _answer(code: int, words: str | None, wait: int | None) -> Any:
+    headers = None if wait is None else {"Retry-After": str(wait)}
+
     def handler(_: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"detail": _plain(words or str(error))}, code)
+        return JSONResponse({"detail": _plain(words or str(error))}, code, headers)
 
     return handler
 
@@ -63,11 +78,37 @@ def _answer(code: int, words: str | None) -> Any:
 def _explain(_: Request, error: Exception) -> JSONResponse:
     """Where, and what was expected. What came is not repeated: it may be anything, even what JSON cannot say."""
     assert isinstance(error, RequestValidationError)
-    parts = []
-    for entry in error.errors()[:10]:
-        place = ".".join(str(step)[:100] for step in entry["loc"])
-        parts.append(f"{place}: {entry['msg']}")
-    return JSONResponse({"detail": _plain("; ".join(parts))[:4000]}, 422)
+    return JSONResponse({"detail": _plain("; ".join(_places(error.errors())))[:4000]}, 422)
+
+
+# Where something may be of several kinds, the place names the kind that was tried: no word for a reader.
+_KIND = re.compile(r"bool|float|int|str|Angle|Facets|Rays|[a-z-]+\[.*", re.DOTALL)
+_EXPECTED = {
+    "bool_type": "must be true or false",
+    "float_type": "must be a number",
+    "int_type": "must be a whole number",
+    "string_type": "must be text",
+    "dict_type": "must be an object of names and values",
+    "model_attributes_type": "must be an object of names and values",
+    "list_type": "must be a list",
+}
+
+
+def _places(errors: Sequence[Any]) -> list[str]:
+    """A sentence for each place; of several kinds that it might have been, those that were begun."""
+    found: dict[str, list[str]] = {}
+    for entry in errors[:20]:
+        first, *steps = (str(step)[:100] for step in entry["loc"])
+        place = ".".join([first, *(step for step in steps if not _KIND.fullmatch(step))])
+        words = found.setdefault(place, [])
+        if (said := _EXPECTED.get(entry["type"], entry["msg"])) not in words:
+            words.append(said)
+    kinds = {*_EXPECTED.values()}
+    deeper = [place for place in found if any(other.startswith(place + ".") for other in found)]
+    for place in deeper:
+        if kinds.issuperset(found[place]):
+            del found[place]
+    return [f"{place}: {', or '.join(words)}" for place, words in [*found.items()][:10]]
 
 
 def _plain(text: str) -> str:

@@ -13,6 +13,8 @@ from prepex.server.limits import Buckets, GoneError, Limits, Message, Receive, S
 
 LOGGER = logging.getLogger(__name__)
 LOCAL = Holder("local", "owner", "")
+# What the dashboard sends with its requests, and where it waits for news.
+PAGE, STREAM = "x-prepex-page", "/api/changes"
 
 
 class Gate:
@@ -38,12 +40,18 @@ class Gate:
         try:
             holder = self._holder(headers)
         except (OSError, ValueError):
-            await _refuse(send, 503, "the tokens cannot be read at the moment")
+            await _refuse(send, 503, "the tokens cannot be read at the moment", {"Retry-After": "5"})
             return
         local = self.keys is None or holder is None
         who = requester(None if local or holder is None else holder.name, (scope.get("client") or ("",))[0])
-        with self._buckets.turn(who) as free:
-            if not free or not self._buckets.take(who):
+        if not api or (PAGE in headers and scope["method"] == "GET"):
+            # What a page reads is counted apart, so that a script of the same person does not blind it.
+            who = f"page of {who}"
+        stream = scope["path"] == STREAM
+        with self._buckets.turn(who, stream=stream) as refused:
+            if refused is not None:
+                await _refuse(send, *refused, {"Retry-After": "1"})
+            elif not self._buckets.take(who):
                 await _refuse(send, 429, "too many requests", {"Retry-After": "1"})
             elif api and holder is None:
                 await _refuse(send, 401, "a bearer token is needed", {"WWW-Authenticate": "Bearer"})
@@ -71,7 +79,8 @@ class Gate:
         async def replay() -> Message:
             return waiting.pop() if waiting else await receive()
 
-        scope.setdefault("state", {})["holder"] = holder
+        state = scope.setdefault("state", {})
+        state["holder"], state["holds"] = holder, lambda: self._holds(holder, headers)
         started = False
 
         async def sending(message: Message) -> None:
@@ -86,6 +95,13 @@ class Gate:
                 raise
             LOGGER.exception("a bug of the server")
             await _refuse(send, 500, "something went wrong inside the server")
+
+    def _holds(self, holder: Holder | None, headers: Headers) -> bool:
+        """Does the token still belong to the same holder, with the same rights?"""
+        try:
+            return self._holder(headers) == holder
+        except (OSError, ValueError):
+            return False
 
     def _holder(self, headers: Headers) -> Holder | None:
         if self.keys is None:

@@ -4,7 +4,7 @@ import asyncio
 import ipaddress
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,12 +23,16 @@ class Limits:
 
     rate, burst   requests in a second, and at once
     busy          requests under way; fewer than the server has threads, so that nobody takes them all
+    streams       pages that wait for news;  all_busy, all_streams: the same of all requesters together
     largest       bytes of a body;  patience: seconds in which it must arrive
     """
 
     rate: float = 50.0
     burst: float = 200.0
     busy: int = 32
+    streams: int = 12
+    all_busy: int = 200
+    all_streams: int = 150
     largest: int = 64 * 1024
     patience: float = 20.0
 
@@ -57,18 +61,28 @@ class Buckets:
         return left >= 1.0
 
     @contextmanager
-    def turn(self, who: str) -> Any:
-        """True, while a request is under way; False if too many are."""
-        if self._busy[who] >= self.limits.busy:
-            yield False
+    def turn(self, who: str, *, stream: bool = False) -> Iterator[tuple[int, str] | None]:
+        """None, while a request is under way; or (status, words) if too many are."""
+        kind = "stream" if stream else "request"
+        most, most_of_all = (
+            (self.limits.streams, self.limits.all_streams) if stream else (self.limits.busy, self.limits.all_busy)
+        )
+        own, all_of_them = f"{kind} {who}", f"all {kind}s"
+        if self._busy[own] >= most:
+            yield 429, "too many requests"
             return
-        self._busy[who] += 1
+        if self._busy[all_of_them] >= most_of_all:
+            yield 503, "the server is busy"
+            return
+        for each in (own, all_of_them):
+            self._busy[each] += 1
         try:
-            yield True
+            yield None
         finally:
-            self._busy[who] -= 1
-            if not self._busy[who]:
-                del self._busy[who]
+            for each in (own, all_of_them):
+                self._busy[each] -= 1
+                if not self._busy[each]:
+                    del self._busy[each]
 
 
 def requester(holder: str | None, address: str) -> str:

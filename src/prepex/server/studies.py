@@ -1,4 +1,4 @@
-"""The studies of a storage, each opened once."""
+"""The studies of a storage, and who may do what with them."""
 
 import threading
 from collections import OrderedDict
@@ -7,26 +7,27 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 
 from prepex.server.access import Holder
+from prepex.server.crew import Runner
+from prepex.server.served import Served
 from prepex.study.config import LONGEST_NAME
 from prepex.study.log import NoStudyError
 from prepex.study.storage import Storage
-from prepex.study.study import Study
 
-# Studies whose state is kept in memory; the one that was used least recently goes.
-MOST_OPEN = 100
+# Studies whose last answers are kept; the one that was used least recently goes.
+MOST_OPEN = 300
 # The same words whether there is no such study, or it is not for this token.
 UNKNOWN = "there is no such study, or not for this token"
 
 
 class Studies:
-    """Open studies by name. All share the connections of one storage."""
+    """Studies by name. All share the connections of one storage, and those who compute."""
 
-    def __init__(self, storage: Storage) -> None:
-        self.storage = storage
-        self._open: OrderedDict[str, Study] = OrderedDict()
+    def __init__(self, storage: Storage, runner: Runner) -> None:
+        self.storage, self.runner = storage, runner
+        self._open: OrderedDict[str, Served] = OrderedDict()
         self._lock = threading.Lock()
 
-    def __getitem__(self, name: str) -> Study:
+    def __getitem__(self, name: str) -> Served:
         if not name or len(name) > LONGEST_NAME or not name.isprintable():
             raise NoStudyError(UNKNOWN)
         with self._lock:
@@ -34,7 +35,7 @@ class Studies:
                 self._open.move_to_end(name)
                 return self._open[name]
         # Not under the lock: a slow database must not stop the other studies.
-        found = Study(self.storage, name)
+        found = Served(self.storage, name, self.runner)
         with self._lock:
             found = self._open.setdefault(name, found)
             while len(self._open) > MOST_OPEN:
@@ -53,7 +54,7 @@ class Needs:
     def __init__(self, role: str) -> None:
         self.role = role
 
-    def __call__(self, request: Request) -> Holder:
+    async def __call__(self, request: Request) -> Holder:
         """The holder of the token."""
         holder: Holder | None = getattr(request.state, "holder", None)
         if holder is None:

@@ -13,8 +13,12 @@ import numpy as np
 
 from prepex import _checks
 from prepex._checks import Floats
-from prepex._kernels.margin import default_grid
-from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, OWN
+from prepex._kernels.mixture import default_grid
+from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, OWN, PYTHON
+from prepex.errors import InputError, shown
+from prepex.naming import described
+
+UNKNOWN = "none known: a threshold given by the user"
 
 
 @dataclass(frozen=True)
@@ -23,12 +27,40 @@ class Threshold:
 
     proven    is the error at most delta, by a theorem?
     theorem   which, or why not
+
+    A class of your own says `level` and `growth`; nothing is proven about it unless it says so.
+
+    >>> class Cautious(Heuristic):
+    ...     def growth(self, counts, shape):
+    ...         return 2.0 * super().growth(counts, shape)
+    >>> Cautious().name, Cautious().proven, Cautious().compiled
+    ('Cautious', False, False)
     """
 
-    code: ClassVar[int]
-    name: ClassVar[str]
-    proven: ClassVar[bool]
-    theorem: ClassVar[str]
+    code: ClassVar[int] = PYTHON
+    title: ClassVar[str] = "user"
+    proven: ClassVar[bool] = False
+    theorem: ClassVar[str] = UNKNOWN
+
+    def __init_subclass__(cls) -> None:
+        # What a class states is about itself: a subclass is another threshold.
+        for name, own in (("title", cls.__name__), ("proven", False), ("theorem", UNKNOWN)):
+            if name not in cls.__dict__:
+                setattr(cls, name, own)
+
+    @property
+    def name(self) -> str:
+        """As in tables: parameters that are not the default ones are part of it.
+
+        >>> Certified().name, Certified(pilot=0).name
+        ('certified', 'certified(pilot=0)')
+        """
+        return described(self.title, self)
+
+    @property
+    def compiled(self) -> bool:
+        """Do the kernels know how it grows? If not it is watched from Python, which is slower."""
+        return any(self.code == kind.code and type(self).growth is kind.growth for kind in THRESHOLDS.values())
 
     def level(self, delta: float, shape: tuple[int, int, int]) -> float:
         """The part of the threshold that does not grow with the counts; `shape` = (K, L, m)."""
@@ -37,6 +69,10 @@ class Threshold:
     def growth(self, counts: Floats, shape: tuple[int, int, int]) -> float:
         """The part that does."""
         raise NotImplementedError
+
+    def at(self, counts: Floats, delta: float, shape: tuple[int, int, int]) -> float:
+        """What must be reached at these counts."""
+        return self.level(delta, shape) + self.growth(counts, shape)
 
 
 @dataclass(frozen=True)
@@ -48,7 +84,7 @@ class Heuristic(Threshold):
     """
 
     code: ClassVar[int] = HEURISTIC
-    name: ClassVar[str] = "heuristic"
+    title: ClassVar[str] = "heuristic"
     proven: ClassVar[bool] = False
     theorem: ClassVar[str] = "none: the convention of the literature's experiments"
 
@@ -70,7 +106,7 @@ class KaufmannKoolen(Threshold):
     """
 
     code: ClassVar[int] = KAUFMANN_KOOLEN
-    name: ClassVar[str] = "kaufmann_koolen"
+    title: ClassVar[str] = "kaufmann_koolen"
     proven: ClassVar[bool] = True
     theorem: ClassVar[str] = "Kaufmann & Koolen (2021), Theorem 7, for the K L scalars of independent objectives"
 
@@ -100,12 +136,13 @@ class Certified(Threshold):
     pilot: int | None = None
 
     code: ClassVar[int] = CERTIFIED
-    name: ClassVar[str] = "certified"
+    title: ClassVar[str] = "certified"
     proven: ClassVar[bool] = True
     theorem: ClassVar[str] = "Ville's inequality for mixture e-processes, any sampling rule, any stopping time"
 
     def __post_init__(self) -> None:
-        _checks.positive("grid", _checks.real_array("grid", self.grid, ("n_constants", None)))
+        grid = _checks.positive("grid", _checks.real_array("grid", self.grid, ("n_constants", None)))
+        object.__setattr__(self, "grid", tuple(grid.tolist()))
         if self.pilot is not None:
             _checks.whole("pilot", self.pilot, low=0)
 
@@ -135,7 +172,7 @@ class Own(Threshold):
     """
 
     code: ClassVar[int] = OWN
-    name: ClassVar[str] = "own"
+    title: ClassVar[str] = "own"
     proven: ClassVar[bool] = False
     theorem: ClassVar[str] = "the rule's own, if it has one"
 
@@ -150,21 +187,36 @@ class Own(Threshold):
 
 @dataclass(frozen=True)
 class UserThreshold(Threshold):
-    """A function of yours: `function(counts, delta)` is what the evidence must reach. Nothing is proven about it."""
+    """A function of yours: `function(counts, delta)` is what the evidence must reach. Nothing is proven about it.
+
+    `name` is what tables call it, if not by the function's own name.
+
+    >>> def linear(counts, delta):
+    ...     return 0.01 * counts.sum()
+    >>> UserThreshold(linear).name, UserThreshold(lambda counts, delta: 3.0, name="three").name
+    ('user(linear)', 'user(three)')
+    """
 
     function: Callable[[Floats, float], float]
+    name: str = ""
 
-    code: ClassVar[int] = -1
-    name: ClassVar[str] = "user"
-    proven: ClassVar[bool] = False
     theorem: ClassVar[str] = "none known: a function given by the user"
 
-    def checked(self, counts: Floats, delta: float) -> float:
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(f"name must be a text, got {self.name!r}")
+        own = getattr(self.function, "__name__", "")
+        called = self.name or (own if own.isidentifier() else "")
+        if called != "user" and not called.startswith("user("):
+            # Never mistaken for a threshold of prepex.
+            object.__setattr__(self, "name", f"user({called})" if called else "user")
+
+    def at(self, counts: Floats, delta: float, shape: tuple[int, int, int]) -> float:
         """What the function says, if it is a number."""
         try:
             return _checks.number("threshold(counts, delta)", self.function(counts, delta))
         except TypeError as error:
-            raise ValueError(f"threshold must be a function of (counts, delta), got {error}") from None
+            raise InputError(f"threshold must be a function of (counts, delta), got {error}") from None
 
 
 def mixture_cost(x: float) -> float:
@@ -185,16 +237,10 @@ def mixture_cost(x: float) -> float:
 
 
 def _inverse(y: float) -> float:
-    """The u >= 1 with u - log u = y, by Newton from above: the function is convex."""
-    u = y + math.log(y) + 1.0 if y > 1.0 else 1.0
-    for _ in range(100):
-        if u <= 1.0:
-            return 1.0
-        step = (u - math.log(u) - y) / (1.0 - 1.0 / u)
-        u -= step
-        if abs(step) <= 1e-15 * u:
-            break
-    return u
+    """The u >= 1 with u - log u = y: -u exp(-u) = -exp(-y)."""
+    from scipy.special import lambertw
+
+    return float(-lambertw(-math.exp(-y), -1).real) if y > 1.0 else 1.0
 
 
 THRESHOLDS: dict[str, type[Threshold]] = {
@@ -212,9 +258,22 @@ def as_threshold(value: Any) -> Threshold:
     Heuristic()
     """
     if isinstance(value, Threshold):
-        return value
+        return _checked(value)
     if isinstance(value, str) and value in THRESHOLDS:
         return THRESHOLDS[value]()
     if callable(value):
         return UserThreshold(value)
-    raise ValueError(f"threshold must be one of {', '.join(THRESHOLDS)}, or a function, got {value!r}")
+    raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}, or a function, got {shown(value)}")
+
+
+def _checked(threshold: Threshold) -> Threshold:
+    """One that can be watched as it says: by the kernels, or from Python."""
+    kind = type(threshold)
+    if isinstance(threshold, UserThreshold) or threshold.compiled:
+        return threshold
+    if isinstance(threshold, Certified | Own):
+        base = "Certified" if isinstance(threshold, Certified) else "Own"
+        raise InputError(f"threshold must leave the code and the growth of {base} as they are, got {kind.__name__}")
+    if kind.level is Threshold.level or kind.growth is Threshold.growth:
+        raise InputError(f"threshold must say both its level and its growth, got {kind.__name__}")
+    return threshold

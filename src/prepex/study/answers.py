@@ -7,11 +7,16 @@ from prepex.experiment import Recommendation
 
 @dataclass(frozen=True)
 class Ticket:
-    """One pull to do: try `arm`, then tell the outcome with `token`. `until`: end of the lease, if it has one."""
+    """One pull to do: try `arm`, then tell the outcome with `token`.
+
+    until   end of the lease, if it has one
+    again   it was handed out before, to the same actor, and is not told in full yet; or the request had a known key
+    """
 
     token: str
     arm: str
     until: str | None
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class Receipt:
     new       False: all of it was known already, and nothing changed
     missing   objectives still to come; the pull counts when there are none
     late      the lease had ended; the outcome is taken, once
+    waiting   outcomes told in full, of this pull and others, that wait for one asked for before them
+    waiting_for   that pull
     """
 
     token: str
@@ -28,21 +35,27 @@ class Receipt:
     new: bool
     missing: tuple[str, ...]
     late: bool
+    waiting: int = 0
+    waiting_for: "Blocker | None" = None
 
 
 class Imported(int):
-    """How many outcomes were imported. `summarised`: how many of them in summaries.
+    """How many outcomes were imported.
+
+    summarised   how many of them in summaries
+    unused       columns of the file that were not read
 
     >>> Imported(130, 100), Imported(130, 100).summarised
     (130, 100)
     """
 
     summarised: int
+    unused: tuple[str, ...]
 
-    def __new__(cls, outcomes: int, summarised: int) -> "Imported":
+    def __new__(cls, outcomes: int, summarised: int, unused: tuple[str, ...] = ()) -> "Imported":
         """Of one file."""
         made = super().__new__(cls, outcomes)
-        made.summarised = summarised
+        made.summarised, made.unused = summarised, unused
         return made
 
 
@@ -57,6 +70,26 @@ class Blocker:
 
 
 @dataclass(frozen=True)
+class OpenPull:
+    """A pull that has not entered the statistics.
+
+    state          "out", "partly told", "waits" for one before it, or "late": its lease has ended
+    told           what was told so far
+    since, until   when it was asked for, and the end of its lease
+    n              1, or the outcomes of an imported summary
+    """
+
+    token: str
+    arm: str
+    actor: str
+    since: str
+    until: str | None
+    n: int
+    told: dict[str, float]
+    state: str
+
+
+@dataclass(frozen=True)
 class Status:
     """How a study stands.
 
@@ -67,6 +100,7 @@ class Status:
     imported     outcomes; those of a summary count one by one
     reached, needed, forecast   as in Experiment; reached is None before it means anything
     events, head   the length of the log, and its last hash
+    clock          words about the latest jump of the clock by more than a day; None: there was none
     """
 
     name: str
@@ -89,6 +123,7 @@ class Status:
     imported: int
     events: int
     head: str
+    clock: str | None
 
     @property
     def done(self) -> bool:

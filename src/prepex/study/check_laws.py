@@ -7,8 +7,10 @@ Legend
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,23 +34,31 @@ class Sample:
     line: Floats
 
     @classmethod
-    def of(cls, arm: NDArray[np.int64], values: Floats, K: int, W: Floats) -> "Sample":
-        """From single outcomes; nan for an arm without any."""
-        n = np.bincount(arm, minlength=K).astype(float)
-        found = [n]
+    def of(cls, arm: NDArray[np.int64], values: Floats, size: Floats, K: int, W: Floats) -> "Sample":
+        """From outcomes, and summaries of `size` outcomes as so many copies; nan for an arm without any."""
+        n = np.bincount(arm, weights=size, minlength=K).astype(float)
+        found: list[Floats] = [n]
         for rows in (values, values @ W.T):
             mean, square = np.full((K, rows.shape[1]), np.nan), np.zeros((K, rows.shape[1]))
             for k in np.flatnonzero(n):
-                mean[k] = rows[arm == k].mean(axis=0)
-                square[k] = ((rows[arm == k] - mean[k]) ** 2).sum(axis=0)
+                own, weight = rows[arm == k], size[arm == k]
+                mean[k] = own[0] + weight @ (own - own[0]) / n[k]
+                square[k] = weight @ (own - mean[k]) ** 2
             found += [mean, square]
         return cls(*found)
 
     @classmethod
     def read(cls, arms: Sequence[Mapping[str, Any]], part: str) -> "Sample":
-        """As a certificate states it."""
-        rows = ([arm[part][name] for arm in arms] for name in ("n", "means", "squares", "scores", "score_squares"))
-        return cls(*(np.array(row, dtype=float) for row in rows))
+        """As a certificate states it; squares only where a variance is not known."""
+        n, mean, score = (np.array([arm[part][name] for arm in arms], dtype=float) for name in ("n", "means", "scores"))
+        square, line = np.zeros_like(mean), np.zeros_like(score)
+        if "squares" in arms[0][part]:
+            square, line = (np.array([arm[part][name] for arm in arms]) for name in ("squares", "score_squares"))
+        return cls(n, mean, square, score, line)
+
+    def less(self, origin: Floats, W: Floats) -> "Sample":
+        """The same, of outcomes less `origin`."""
+        return Sample(self.n, self.mean - origin, self.square, self.score - W @ origin, self.line)
 
 
 def read_laws(family: Mapping[str, Any], L: int) -> list[tuple[str, float]] | None:
@@ -89,12 +99,17 @@ def divergence(law: str, mu: float, x: float, var: float) -> float:
     if law in UNKNOWN:
         return 0.5 * math.log1p((x - mu) ** 2 / var)
     if law == "bernoulli":
-        return _xlog(mu, x) + _xlog(1.0 - mu, 1.0 - x)
-    return _xlog(mu, x) + x - mu if law == "poisson" else mu / x - 1.0 - math.log(mu / x)
+        return _surplus(mu, x, x - mu) + _surplus(1.0 - mu, 1.0 - x, mu - x)
+    return _surplus(mu, x, x - mu) if law == "poisson" else _surplus(x, mu, mu - x) / x
 
 
-def _xlog(mu: float, x: float) -> float:
-    return mu * math.log(mu / x) if mu > 0 else 0.0
+def _surplus(a: float, b: float, more: float) -> float:
+    """a log(a / b) + more, where b = a + more; if they are close, by Taylor's series, as all else cancels."""
+    if a <= 0:
+        return more
+    if abs(more) > 0.05 * a:
+        return a * math.log(a / b) + more
+    return a * sum((-more / a) ** k / k for k in range(2, 16))
 
 
 def tilted(law: str, mu: float, s: float, var: float) -> float:
@@ -112,17 +127,73 @@ def tilted(law: str, mu: float, s: float, var: float) -> float:
     return mu - (2.0 * s * var / (1.0 + math.sqrt(inside)) if inside > 0 else math.copysign(math.sqrt(var), s))
 
 
-def _lbeta(a: float, b: float) -> float:
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+# Digits with which penalties are computed: they are small differences of numbers as large as the sum of all outcomes.
+DIGITS = 60
 
 
-def _normal_gamma(n: Floats, off: Floats, ss: float, n0: Floats, alpha: float, beta: float) -> float:
-    """Largest log-likelihood of Gaussian samples with one variance, less the log of their mixture."""
-    kappa, size = TEMPER * n0, float(n.sum())
-    after = beta + 0.5 * ss + 0.5 * float((kappa * n / (kappa + n) * off**2).sum())
-    mixed = math.lgamma(alpha + 0.5 * size) - math.lgamma(alpha) + alpha * math.log(beta)
-    mixed += 0.5 * float(np.log(kappa / (kappa + n)).sum()) - (alpha + 0.5 * size) * math.log(after)
-    return -0.5 * size * (math.log(ss / size) + 1.0) - mixed
+def _log_gamma(z: Decimal) -> Decimal:
+    """Stirling's series at z + 1, z + 2, ... from 40 on, exact to 1e-20, and back."""
+    product = Decimal(1)
+    while z < 40:
+        product *= z
+        z += 1
+    series = sum((sign / (divisor * z**power) for sign, divisor, power in STIRLING), Decimal(0))
+    return (z - HALF) * z.ln() - z + (2 * PI).ln() / 2 + series - product.ln()
+
+
+HALF, PI = Decimal("0.5"), Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+STIRLING = tuple((Decimal((-1) ** k), n, 2 * k + 1) for k, n in enumerate((12, 360, 1260, 1680, 1188)))
+
+
+def _exactly(function: Callable[..., Decimal]) -> Callable[..., float]:
+    """With many digits, once for the same numbers. Numbers for which it is not defined are a ValueError."""
+
+    @lru_cache(maxsize=4096)
+    def compute(*given: Any) -> float:
+        with localcontext() as context:
+            context.prec = DIGITS
+            try:
+                return float(function(*(Decimal(value) if isinstance(value, float) else value for value in given)))
+            except ArithmeticError:
+                raise ValueError(f"no penalty for {given}") from None
+
+    return compute
+
+
+@_exactly
+def penalty_of_law(law: str, n: Decimal, x: Decimal, n0: Decimal, m0: Decimal) -> Decimal:
+    """Largest log-likelihood of n outcomes with mean x, less the log of their mixture over the prior of a pilot."""
+
+    def times_log(a: Decimal, b: Decimal) -> Decimal:
+        return a * b.ln() if a > 0 else Decimal(0)
+
+    weight = n0 * Decimal(TEMPER)
+    if law == "bernoulli":
+        a, b = HALF + weight * m0, HALF + weight * (1 - m0)
+        top = n * (times_log(x, x) + times_log(1 - x, 1 - x))
+        before, after = ((one, two, one + two) for one, two in ((a, b), (a + n * x, b + n * (1 - x))))
+        mixed = sum(
+            (sign * (_log_gamma(q) - _log_gamma(p)) for sign, p, q in zip((1, 1, -1), before, after)), Decimal(0)
+        )
+        return top - mixed
+    events, time = (n * x, n) if law == "poisson" else (n, n * x)
+    a, b = (HALF + weight * m0, weight) if law == "poisson" else (HALF + weight, weight * m0)
+    top = n * times_log(x, x) - n * x if law == "poisson" else -n * (x.ln() + 1)
+    mixed = a * b.ln() - _log_gamma(a) + _log_gamma(a + events) - (a + events) * (b + time).ln()
+    return top - mixed
+
+
+@_exactly
+def _normal_gamma(ss: Decimal, alpha: Decimal, beta: Decimal, *arms: Decimal) -> Decimal:
+    """The same of Gaussian samples with one variance; of each arm n, n0 and its mean less that of its pilot."""
+    size, after, mixed = Decimal(0), beta + ss / 2, alpha * beta.ln()
+    for n, n0, off in zip(arms[::3], arms[1::3], arms[2::3]):
+        kappa = n0 * Decimal(TEMPER)
+        size += n
+        after += kappa * n / (kappa + n) * off**2 / 2
+        mixed += (kappa / (kappa + n)).ln() / 2
+    mixed += _log_gamma(alpha + size / 2) - _log_gamma(alpha) - (alpha + size / 2) * after.ln()
+    return -size / 2 * ((ss / size).ln() + 1) - mixed
 
 
 class Tests:
@@ -132,15 +203,12 @@ class Tests:
         self.laws, self.W, self.pilot, self.late = laws, W, pilot, late
         self.free = float(pilot.n.sum() - pilot.n.size)
 
-    def table(self, front: NDArray[np.bool_]) -> Floats:
-        """e_f(i over j) for i in front (K, K, m); -inf elsewhere."""
-        K, m = self.late.score.shape
-        found = np.full((K, K, m), -np.inf)
-        for i in np.flatnonzero(front):
-            for j in range(K):
-                for f in range(m):
-                    if self.late.score[i, f] > self.late.score[j, f]:
-                        found[i, j, f] = self.test(int(i), j, f)
+    def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
+        """e_f(i over j) of so many pairs (n, m); -inf where i is not ahead."""
+        ahead = self.late.score[i] > self.late.score[j]
+        found = np.full(ahead.shape, -np.inf)
+        for pair, f in np.argwhere(ahead).tolist():
+            found[pair, f] = self.test(int(i[pair]), int(j[pair]), f)
         return found
 
     def test(self, i: int, j: int, f: int) -> float:
@@ -165,7 +233,8 @@ class Tests:
                 return -math.inf
             prior = 0.5 + 0.5 * TEMPER * self.free, 0.5 * spread * (1.0 + TEMPER * self.free)
             cost = 0.5 * n.sum() * math.log1p(gap * gap * n[0] * n[1] / n.sum() / ss.sum())
-            return cost - _normal_gamma(n, off, float(ss.sum()), n0, *prior)
+            samples = np.column_stack([n, n0, off]).ravel().tolist()
+            return cost - _normal_gamma(float(ss.sum()), *map(float, prior), *samples)
         if n.min() < 3 or ss.min() <= 0:
             return -math.inf
         A, B = ss / n / gap**2
@@ -183,7 +252,7 @@ class Tests:
         if n < 3 or ss <= 0 or spread <= 0:
             return math.inf
         prior = 0.5 + 0.5 * TEMPER * (n0 - 1.0), 0.5 * (spread + TEMPER * ss0)
-        return _normal_gamma(np.array([n]), np.array([off]), ss, np.array([n0]), *prior)
+        return _normal_gamma(*map(float, (ss, *prior, n, n0, off)))
 
     def penalty(self, k: int, q: int) -> float:
         """Of an objective of an arm: largest log-likelihood less the log of the mixture."""
@@ -193,19 +262,11 @@ class Tests:
         )
         weight = TEMPER * n0
         if law == "gaussian":
-            return 0.5 * math.log((n + weight) / weight) + 0.5 * n * weight / (n + weight) * (x - m0) ** 2 / var
+            return 0.5 * math.log1p(n / weight) + 0.5 * n * weight / (n + weight) * (x - m0) ** 2 / var
         if law in UNKNOWN:
             spread = self.pilot.square[:, q].sum() / self.free if self.free > 0 else 0.0
             return self.unknown(n, x - m0, self.late.square[k, q], n0, self.pilot.square[k, q], spread)
-        if law == "bernoulli":
-            a, b = 0.5 + weight * m0, 0.5 + weight * (1.0 - m0)
-            top = n * (_xlog(x, 1.0) + _xlog(1.0 - x, 1.0))
-            return top - _lbeta(a + n * x, b + n * (1.0 - x)) + _lbeta(a, b)
-        events, time = (n * x, n) if law == "poisson" else (n, n * x)
-        a, b = (0.5 + weight * m0, weight) if law == "poisson" else (0.5 + weight, weight * m0)
-        top = n * _xlog(x, 1.0) - n * x if law == "poisson" else -n * (math.log(x) + 1.0)
-        mixed = a * math.log(b) - math.lgamma(a) + math.lgamma(a + events) - (a + events) * math.log(b + time)
-        return top - mixed
+        return penalty_of_law(law, n, x, n0, m0)
 
     def cost(self, i: int, j: int, f: int, seen: Sequence[int]) -> float:
         """min of N_i d + N_j d with j level on facet f: pooled, or the dual by bisection of its slope."""
@@ -222,7 +283,8 @@ class Tests:
         }
 
         def at(y: float) -> tuple[float, float]:
-            value, slope = 0.0, 0.0
+            # x less mu, and not x, which may be so large that the difference of two is rounding.
+            value, slope = 0.0, ahead
             for k, sign in pair:
                 for q in seen:
                     law, mu, var = self.laws[q][0], float(late.mean[k, q]), scale[k, q]
@@ -230,9 +292,10 @@ class Tests:
                     if not math.isfinite(x):
                         return -math.inf, -math.inf
                     value += late.n[k] * divergence(law, mu, x, var)
-                    slope += sign * w[q] * x
+                    slope += sign * w[q] * (x - mu)
             return value + y * slope, slope
 
+        ahead = sum(float(w[q] * (late.mean[i, q] - late.mean[j, q])) for q in seen)
         low, high = 0.0, 1.0
         while at(high)[1] > 0 and high < 1e12:
             low, high = high, 2.0 * high

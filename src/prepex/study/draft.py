@@ -1,12 +1,14 @@
 """The events of a transaction that is under way."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from prepex import __version__
-from prepex.study import words
-from prepex.study.events import Event, seal
+from prepex.errors import InputError, shown
+from prepex.study import clock, words
+from prepex.study.events import Event, seal_text, trusted
 from prepex.study.log import Log
 from prepex.study.state import PastChangedError, State
 
@@ -14,6 +16,7 @@ from prepex.study.state import PastChangedError, State
 class Case:
     """All that is known of one pull."""
 
+    @trusted()
     def __init__(self, events: Sequence[Event]) -> None:
         born = events[0]
         assert born.pull is not None
@@ -34,14 +37,14 @@ class Case:
     def require_counting(self) -> None:
         """It must not be voided."""
         if self.voided is not None:
-            raise ValueError(f"token must not be voided, got {self.token!r}, voided because: {self.voided}")
+            raise InputError(f"token must not be voided, got {self.token!r}, voided because: {self.voided}")
 
     def correction(self, values: Mapping[str, float]) -> dict[str, float]:
         """What `values` would change."""
         self.require_counting()
         for name in values:
             if name not in self.values:
-                raise ValueError(
+                raise InputError(
                     f"outcome must have been told before it is corrected, got no {name!r} of {self.token!r}"
                 )
         return {name: value for name, value in values.items() if self.values[name] != value}
@@ -50,12 +53,12 @@ class Case:
 def find_case(log: Log, token: str, drafted: Sequence[Event] = ()) -> Case:
     """The pull of a token, with everything that was said about it, in a draft too."""
     known: list[Event] = []
-    if isinstance(token, str) and token.partition("-")[0].isdecimal():
+    if isinstance(token, str) and re.match(r"[0-9]{1,15}-", token):
         number = int(token.partition("-")[0])
         if number <= log.position + len(drafted):
             known = log.of_pull(number) + [event for event in drafted if event.pull == number]
     if not known or known[0].data.get("token") != token:
-        raise ValueError(f"token must be one that this study handed out, got {token!r}")
+        raise InputError(f"token must be one that this study handed out, got {shown(token)}")
     return Case(known)
 
 
@@ -65,8 +68,13 @@ class Draft:
     def __init__(self, log: Log, state: State, actor: str) -> None:
         self.log, self.state, self.actor = log, state, actor
         self.events: list[Event] = []
-        # Clocks of different machines may differ, but the log's time never runs backwards.
-        self.time = max(words.now(), state.time)
+        self.texts: list[str] = []
+        # The log's time does not run backwards, unless it was far ahead: then a clock was wrong, and is right again.
+        now = clock.database_time(log.connection)
+        moved = words.apart(now, state.time)
+        self.time = now if moved > 0 or moved < -words.DAY else state.time
+        # After a jump ahead, leases are judged by the last time that is sure; at the next event they go by the clock.
+        self._sure = state.time if moved > words.DAY else self.time
         self.past_changed = False
         self._head = log.head
         self._held: list[Event] | None = None
@@ -76,11 +84,12 @@ class Draft:
         """The position of the next event."""
         return self.log.position + len(self.events) + 1
 
-    def add(self, kind: str, pull: int, data: Mapping[str, Any]) -> None:
+    def add(self, kind: str, pull: int | None, data: Mapping[str, Any]) -> None:
         """One more."""
         made = {"time": self.time, "actor": self.actor, "version": __version__}
-        event = seal(self.next, self._head, kind, pull=pull, data=data, **made)
+        event, text = seal_text(self.next, self._head, kind, pull=pull, data=data, **made)
         self.events.append(event)
+        self.texts.append(text)
         self._head = event.hash
         if self._held is not None:
             self._held.append(event)
@@ -103,7 +112,7 @@ class Draft:
         lease = self.state.config.lease
         if lease is None:
             return
-        line, latest = self.state.line, words.later(self.time, -lease)
+        line, latest = self.state.line, words.later(self._sure, -lease)
         over = [k for k in line.queue if line.pulls[k].time < latest and not line.complete(line.pulls[k])]
         for number in over:
             self.add("expired", number, {"token": line.pulls[number].token})

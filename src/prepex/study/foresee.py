@@ -1,13 +1,14 @@
 """A change of the past, computed before it is written.
 
-An amended outcome changes everything after it, so the state must be computed anew from the whole log, which takes a
-minute where there are a million outcomes. That happens here without holding the lock of the study: the state with the
+An amended outcome changes everything after it, so the state must be computed anew from the whole log: some ten
+seconds of computing for a million outcomes. That happens here without holding the lock of the study: the state with the
 amendment is prepared from the log as it is, and inside the transaction only what came meanwhile is added.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from prepex.study.calm import calm
 from prepex.study.config import Config
 from prepex.study.events import Event
 from prepex.study.line import Entry, amend, list_entries
@@ -16,16 +17,20 @@ from prepex.study.state import State
 
 
 class Foreseen:
-    """The state with one outcome, of those that have entered, amended."""
+    """The state with one outcome, of those that have entered, amended, or with a longer budget."""
 
-    def __init__(self, log: Log, kind: str, pull: int, data: Mapping[str, Any]) -> None:
+    @calm()
+    def __init__(self, log: Log, kind: str, pull: int | None, data: Mapping[str, Any]) -> None:
         rest = log.since(-1)
         first = next(rest)
         self.kind, self.pull, self.data = kind, pull, dict(data)
         self.state = State(Config.read(first.data), first)
         entries = list_entries(self.state.line, self.state.noted(rest))
+        if kind == "extended":
+            self.state.config = self.state.config.extended(data["max_pulls"])
+        self.state.experiment = self.state.config.experiment()
         # An outcome that was voided meanwhile cannot be amended any more.
-        self.useful = pull in entries
+        self.useful = kind == "extended" or pull in entries
         if self.useful:
             amend(self.state.line, entries, Event(-1, "", kind, "", "", "", pull, data, ""))
             self.state.enter(entries.values())

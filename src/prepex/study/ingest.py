@@ -1,14 +1,12 @@
 """Outcomes from users and CSV files, checked."""
 
-import csv
-import os
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from prepex import _checks
+from prepex import _checks, _named
+from prepex.errors import InputError, InputTypeError, shown
 from prepex.family import Family
 from prepex.labels import Labels
+from prepex.tables import Sheet, plain_number
 
 # The column with how many outcomes a row is the mean of.
 SIZE = "n"
@@ -27,22 +25,25 @@ class Row(NamedTuple):
 
 
 def outcome_values(outcome: Any, objectives: tuple[str, ...], family: Family, n: int = 1) -> dict[str, float]:
-    """By name, some or all; or a list of all. Values that the family cannot give are refused. n > 1: they are means.
+    """By name (a mapping or a Series), some or all; or a list of all. n > 1: they are means.
+
+    Values that the family cannot give are refused.
 
     >>> from prepex import Bernoulli
     >>> objectives = ("cured", "toxic")
     >>> outcome_values([1, 0], objectives, Bernoulli()), outcome_values({"toxic": 1}, objectives, Bernoulli())
     ({'cured': 1.0, 'toxic': 0.0}, {'toxic': 1.0})
     """
-    return _possible(_named(_numbers(outcome, objectives, family), objectives), objectives, family, n)
+    return _possible(_checked(_numbers(outcome, objectives, family), objectives), objectives, family, n)
 
 
 def _numbers(outcome: Any, objectives: tuple[str, ...], family: Family) -> Any:
-    """True and False of yes-or-no objectives as numbers."""
-    if not isinstance(outcome, Mapping):
+    """True and False of yes-or-no objectives as numbers; what has names as a dictionary."""
+    named = _named.by_name("outcome", outcome, objectives)
+    if named is None:
         return family.as_numbers(outcome, len(objectives))
-    given = family.as_numbers([outcome.get(name) for name in objectives], len(objectives))
-    return dict(outcome) | {name: value for name, value in zip(objectives, given, strict=True) if name in outcome}
+    given = family.as_numbers([named.get(name) for name in objectives], len(objectives))
+    return named | {name: value for name, value in zip(objectives, given, strict=True) if name in named}
 
 
 def _possible(values: dict[str, float], objectives: tuple[str, ...], family: Family, n: int) -> dict[str, float]:
@@ -52,15 +53,11 @@ def _possible(values: dict[str, float], objectives: tuple[str, ...], family: Fam
     return values
 
 
-def _named(outcome: Any, objectives: tuple[str, ...]) -> dict[str, float]:
-    if isinstance(outcome, Mapping):
+def _checked(outcome: Any, objectives: tuple[str, ...]) -> dict[str, float]:
+    if isinstance(outcome, dict):
         if not outcome:
-            raise ValueError(f"outcome must have some of {', '.join(map(repr, objectives))}, got none")
-        for name in outcome:
-            if name not in objectives:
-                raise ValueError(f"outcome must be of {', '.join(map(repr, objectives))}, got {name!r}")
-        given = {name: outcome[name] for name in objectives if name in outcome}
-        return {name: _value(name, value) for name, value in given.items()}
+            raise InputError(f"outcome must have some of {_checks.quoted(objectives)}, got none")
+        return {name: _value(name, value) for name, value in outcome.items()}
     checked = _checks.real_array("outcome", outcome, ("n_objectives", len(objectives)))
     return dict(zip(objectives, checked.tolist(), strict=True))
 
@@ -69,50 +66,68 @@ def _value(name: str, value: Any) -> float:
     return float(_checks.real_array(f"outcome {name!r}", [value], ("value", 1))[0])
 
 
-def read_outcomes(path: str | os.PathLike[str], arm: str, labels: Labels, family: Family) -> list[Row]:
-    """Every row; an error names the line."""
-    rows, own = [], (arm, *labels.objectives)
-    with Path(path).open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file)
-        columns = reader.fieldnames or ()
-        for needed in own:
-            if needed not in columns:
-                hint = f"; {HINT}" if any(name.lower() in SUMMARY for name in columns) else ""
-                raise ValueError(f"{path} must have a column {needed!r}, got {', '.join(columns) or 'none'}{hint}")
-        extra = [name for name in columns if name.lower() in SUMMARY and name not in (*own, SIZE)]
-        if extra:
-            raise ValueError(
-                f"{path} must have outcomes or their means, got a column {extra[0]!r}, which looks like summaries of "
-                f"another kind: {HINT}; rename or remove the column if it is something else"
+def read_outcomes(sheet: Sheet, arm: str, labels: Labels, family: Family) -> list[Row]:
+    """Every row of a table; an error names the line."""
+    if not isinstance(arm, str):
+        raise InputTypeError(f"arm must be the name of a column, got {shown(arm)}")
+    # Cells have no spaces around them.
+    own, columns = tuple(name.strip() for name in (arm, *labels.objectives)), sheet.columns
+    for name in own:
+        if own.count(name) > 1:
+            raise InputError(
+                f"arm and the objectives must be columns of their own, got {shown(name)} {own.count(name)} times"
             )
-        sized = SIZE in columns and SIZE not in own
-        for row in reader:
-            try:
-                number = _checks.member("arm", row[arm], labels.arms)
-                n = _size(row[SIZE]) if sized else 1
-                values = {name: _parsed(name, row[name]) for name in labels.objectives}
-                values = _possible(values, labels.objectives, family, n)
-            except ValueError as error:
-                raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
-            rows.append(Row(number, values, n, reader.line_num))
-    if not rows:
-        raise ValueError(f"{path} must have at least one outcome, got none")
+    for needed in own:
+        if needed not in columns:
+            hint = f"; {HINT}" if any(name.lower() in SUMMARY for name in columns) else ""
+            raise InputError(f"{sheet.source} must have a column {shown(needed)}, got {', '.join(columns)}{hint}")
+    extra = [name for name in columns if name.lower() in SUMMARY and name not in (*own, SIZE)]
+    if extra:
+        raise InputError(
+            f"{sheet.source} must have outcomes or their means, got a column {extra[0]!r}, which looks like summaries "
+            f"of another kind: {HINT}; rename or remove the column if it is something else"
+        )
+    if not sheet.rows:
+        raise InputError(f"{sheet.source} must have at least one outcome, got none")
+    sized = SIZE in columns and SIZE not in own
+    sizes = sheet.column(SIZE) if sized else ["1"] * len(sheet.rows)
+    places = {name.strip(): index for index, name in enumerate(labels.arms)}
+    table = sheet.numbers(own[1:])
+    # All at once; if one is refused, each by itself, so that the error names its line.
+    plain = not sized and _all_possible(table, labels.objectives, family)
+    rows = []
+    for row, name, size, numbers in zip(sheet.rows, sheet.column(own[0]), sizes, table, strict=True):
+        if name not in places:
+            raise sheet.error(row.line, f"{own[0]} must be one of {_some(labels.arms)}, got {name!r}")
+        if plain:
+            rows.append(Row(places[name], dict(zip(labels.objectives, numbers, strict=True)), 1, row.line))
+            continue
+        try:
+            values = {name: _value(name, number) for name, number in zip(labels.objectives, numbers, strict=True)}
+            n = _size(size)
+            rows.append(Row(places[name], _possible(values, labels.objectives, family, n), n, row.line))
+        except InputError as error:
+            raise sheet.error(row.line, str(error)) from None
     return rows
 
 
-def _size(text: str | None) -> int:
-    """A count; the check complains about anything else."""
+def _all_possible(table: list[list[float]], objectives: tuple[str, ...], family: Family) -> bool:
     try:
-        value = float(text or "")
-    except ValueError:
+        shape = ("rows", len(table)), ("n_objectives", len(objectives))
+        family.check_rewards(_checks.real_array("outcomes", table, *shape), objectives)
+    except InputError:
+        return False
+    return True
+
+
+def _some(names: tuple[str, ...]) -> str:
+    """All of a few."""
+    return ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def _size(text: str) -> int:
+    """A count; the check complains about anything else."""
+    value = plain_number(text)
+    if value is None:
         return _checks.summary_size(text)
     return _checks.summary_size(int(value) if value.is_integer() else value)
-
-
-def _parsed(name: str, text: str | None) -> float:
-    """A number; the check complains about anything else."""
-    try:
-        value = float(text or "")
-    except ValueError:
-        return _value(name, text or "")
-    return value if abs(value) <= _checks.LARGEST else _value(name, value)

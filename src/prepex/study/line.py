@@ -9,15 +9,22 @@ Legend
     queue     pulls that keep their place, in order
     lapsed    its lease has ended
     n         1, or the outcomes of an imported summary, whose outcome is their mean; it enters as a whole
+    key       a caller's name for a request, by which it can be repeated
+    worker    who asked, where no name was given (worker.py)
     entry     (pull, arm, outcome, n), as the Experiment is told it
 """
 
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from prepex.study.events import Event
+from prepex.study.words import DAY, moment
+
+# Requests whose keys are remembered.
+KEYS = 1000
 
 
 class Entry(NamedTuple):
@@ -40,6 +47,7 @@ class Pull:
     values: dict[str, float] = field(default_factory=dict)
     lapsed: bool = False
     n: int = 1
+    worker: str = ""
 
 
 class Line:
@@ -64,6 +72,9 @@ class Line:
         # Outcomes of each arm that keep their place: out, partly told, or waiting.
         self.pending = [0] * n_arms
         self.tally = dict.fromkeys(("asked", "imported", "voided", "expired", "late", "corrected"), 0)
+        # (actor, key) of the latest requests that had one, and the pulls that they were given.
+        self.keys: dict[tuple[str, str], list[int]] = {}
+        self._backs: list[tuple[int, str]] = []
 
     def complete(self, pull: Pull) -> bool:
         """Has every objective been told?"""
@@ -73,9 +84,48 @@ class Line:
         """Pulls that keep their place and are not told in full."""
         return sum(not pull.lapsed and not self.complete(pull) for pull in self.pulls.values())
 
+    def open_pulls(self, actor: str) -> list[int]:
+        """Those of an actor that keep their place and are not told in full, in order."""
+        mine = ((k, self.pulls[k]) for k in self.queue if self.pulls[k].actor == actor)
+        return [k for k, pull in mine if not self.complete(pull)]
+
+    def waiting(self) -> int:
+        """Outcomes told in full that wait for a pull before them."""
+        return sum(pull.n for pull in self.pulls.values() if self.complete(pull))
+
     def changes_the_past(self, event: Event) -> bool:
-        """Does it amend an outcome that has entered?"""
-        return event.kind in ("corrected", "voided") and event.pull not in self.pulls
+        """Does it amend an outcome that has entered, or the budget?"""
+        return event.kind == "extended" or (event.kind in ("corrected", "voided") and event.pull not in self.pulls)
+
+    def set_back(self, position: int, time: str) -> None:
+        """The clock went back to `time` at this position: pulls that seem to come from the future were asked for then.
+
+        Noted only; `settle` does it, for all of many times at once.
+        """
+        self._backs.append((position, time))
+
+    def settle(self) -> None:
+        """Set the times of pulls back. In groups, which only grow: no pull is moved again and again."""
+        if not self._backs:
+            return
+        later: list[tuple[int, int, list[Pull]]] = []
+        asked = deque(self.pulls.items())
+        for at, (position, time) in enumerate(self._backs):
+            while asked and asked[0][0] <= position:
+                number, pull = asked.popleft()
+                heappush(later, (-moment(pull.time), number, [pull]))
+            moved: list[Pull] = []
+            while later and -later[0][0] - moment(time) > 1e6 * DAY:
+                group = heappop(later)[2]
+                small, moved = sorted((group, moved), key=len)
+                moved += small
+            if moved:
+                # Numbers of pulls are not negative.
+                heappush(later, (-moment(time), -1 - at, moved))
+        for _, number, group in later:
+            for pull in group if number < 0 else ():
+                pull.time = self._backs[-1 - number][1]
+        self._backs = []
 
     def apply(self, event: Event) -> list[Entry]:
         """The outcomes that enter with this event, which must not change the past."""
@@ -85,9 +135,16 @@ class Line:
         assert event.pull is not None
         if kind in ("asked", "imported"):
             values = dict(data.get("outcome", {}))
-            n = data.get("n", 1)
-            self.pulls[event.pull] = Pull(data["token"], data["arm"], event.actor, event.time, values, n=n)
+            n, worker = data.get("n", 1), data.get("worker", "")
+            if kind == "imported" and not self.queue:
+                # Nothing to wait for; a million of them need no place in the queue.
+                self.tally[kind] += n
+                return [Entry(event.pull, data["arm"], tuple([values[name] for name in self.objectives]), n)]
+            pull = Pull(data["token"], data["arm"], event.actor, event.time, values, n=n, worker=worker)
+            self.pulls[event.pull] = pull
             self.queue.append(event.pull)
+            if "key" in data:
+                self._remember((event.actor, data["key"]), event.pull)
             self.pending[data["arm"]] += n
             self.tally[kind] += n
             return self._release()
@@ -107,6 +164,11 @@ class Line:
                 self.tally["late"] += 1
                 return [self._enter(event.pull)]
         return self._release()
+
+    def _remember(self, request: tuple[str, str], number: int) -> None:
+        self.keys.setdefault(request, []).append(number)
+        if len(self.keys) > KEYS:
+            del self.keys[next(iter(self.keys))]
 
     def _give_up(self, number: int) -> None:
         pull = self.pulls[number]
@@ -133,6 +195,7 @@ class Line:
             "queue": list(self.queue),
             "pending": self.pending,
             "tally": self.tally,
+            "keys": [[*request, pulls] for request, pulls in self.keys.items()],
         }
 
     def load(self, given: Mapping[str, Any]) -> None:
@@ -141,10 +204,13 @@ class Line:
         self.queue = deque(given["queue"])
         self.pending = list(given["pending"])
         self.tally = dict(given["tally"])
+        self.keys = {(actor, key): pulls for actor, key, pulls in given["keys"]}
 
 
 def amend(line: Line, entries: dict[int, Entry], event: Event) -> None:
     """Change the past: a corrected outcome keeps its place; a voided one leaves it, and others keep theirs."""
+    if event.kind == "extended":
+        return
     assert event.pull is not None
     entry = entries.pop(event.pull) if event.kind == "voided" else entries[event.pull]
     line.tally[event.kind] += 1

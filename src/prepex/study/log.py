@@ -4,15 +4,42 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from prepex.study.events import Event, read
+from prepex.errors import InputError, shown
+from prepex.study.events import Event, read, read_all
 from prepex.study.tables import Connection, checkpoints, events, sa, studies
 
 # Rows in one INSERT or SELECT.
 CHUNK = 10_000
+# Events that are read together: few enough to stay near the processor.
+BATCH = 400
 
 
-class NoStudyError(ValueError):
+class NoStudyError(InputError):
     """There is no study of this name, or no longer."""
+
+    __module__ = "prepex"
+
+
+class StrayCheckpointError(InputError):
+    """A checkpoint that does not belong to the log, or is damaged."""
+
+
+def whole_column(name: str, value: Any) -> int:
+    """A whole number, which SQLite keeps as whatever was written."""
+    if not isinstance(value, int):
+        raise InputError(f"storage must have a whole number as {name}, got {shown(value)}: the database is damaged")
+    return value
+
+
+def _seal_of(position: int, head: str, saved: bytes) -> str:
+    """Of a checkpoint at its place in its log: the same bytes elsewhere have another."""
+    return hashlib.sha256(f"{position} {head}\n".encode() + saved).hexdigest()
+
+
+def batched(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Some at a time."""
+    for at in range(0, len(rows), BATCH):
+        yield rows[at : at + BATCH]
 
 
 class Log:
@@ -27,7 +54,7 @@ class Log:
         row = connection.execute(wanted.with_for_update() if lock else wanted).one_or_none()
         if row is None:
             raise NoStudyError("study must exist, got one that has been deleted")
-        self.study, self.position, self.head = int(row.id), int(row.position), str(row.head)
+        self.study, self.position, self.head = int(row.id), whole_column("position", row.position), str(row.head)
 
     def since(self, position: int, limit: int | None = None) -> Iterator[Event]:
         """The events after `position`, at most so many."""
@@ -41,10 +68,10 @@ class Log:
                 .limit(size)
             )
             rows = self.connection.execute(query).all()
-            for row in rows:
-                event = read(row.text, row.hash)
-                position = event.position
-                yield event
+            for some in batched(rows):
+                for event in read_all(*zip(*some, strict=True)):
+                    position = event.position
+                    yield event
             if len(rows) < size:
                 return
             left = None if left is None else left - size
@@ -75,18 +102,28 @@ class Log:
         query = sa.select(events.c.hash).where(events.c.study == self.study, events.c.position == position)
         return self.connection.execute(query).scalar()
 
-    def rows(self) -> Iterator[Sequence[Any]]:
-        """(position, pull, text, hash) as they are kept, for an audit."""
+    def has_file(self, digest: str) -> bool:
+        """Was a file of this digest imported? The database looks for the words, so that few events are read."""
+        words = events.c.text.contains(f'"digest":"{digest}"', autoescape=True)
+        found = self.connection.execute(
+            sa.select(events.c.text, events.c.hash).where(events.c.study == self.study, words)
+        )
+        known = (read(row.text, row.hash) for row in found)
+        return any(event.kind == "imported" and event.data.get("digest") == digest for event in known)
+
+    def chunks(self) -> Iterator[Sequence[Sequence[Any]]]:
+        """Many (position, pull, text, hash) at a time as they are kept, for an audit."""
         query = sa.select(events.c.position, events.c.pull, events.c.text, events.c.hash)
-        found = self.connection.execution_options(yield_per=CHUNK).execute(
+        found = self.connection.execution_options(yield_per=BATCH).execute(
             query.where(events.c.study == self.study).order_by(events.c.position)
         )
-        yield from found
+        yield from found.partitions()
 
-    def append(self, new: Iterable[Event]) -> None:
-        """Write events, which must follow the last one."""
+    def append(self, new: Iterable[Event], texts: Iterable[str] | None = None) -> None:
+        """Write events, which must follow the last one. `texts`: theirs, if they have been made already."""
         rows: list[dict[str, Any]] = []
-        for event in new:
+        made = ((event, event.text) for event in new) if texts is None else zip(new, texts, strict=True)
+        for event, text in made:
             assert (event.position, event.previous) == (self.position + 1, self.head), "the log has moved on"
             self.position, self.head = event.position, event.hash
             rows.append(
@@ -94,7 +131,7 @@ class Log:
                     "study": self.study,
                     "position": event.position,
                     "pull": event.pull,
-                    "text": event.text,
+                    "text": text,
                     "hash": event.hash,
                 }
             )
@@ -110,21 +147,25 @@ class Log:
         """Replace the checkpoint."""
         self.connection.execute(sa.delete(checkpoints).where(checkpoints.c.study == self.study))
         row = {"study": self.study, "position": position, "head": head, "saved": saved}
-        self.connection.execute(sa.insert(checkpoints).values(row | {"digest": hashlib.sha256(saved).hexdigest()}))
+        self.connection.execute(sa.insert(checkpoints).values(row | {"digest": _seal_of(position, head, saved)}))
 
     def checkpoint_position(self) -> int:
         """Where the checkpoint is; -1 if there is none."""
         query = sa.select(checkpoints.c.position).where(checkpoints.c.study == self.study)
         found = self.connection.execute(query).scalar()
-        return -1 if found is None else int(found)
+        return found if isinstance(found, int) else -1
 
     def checkpoint(self) -> tuple[int, str, bytes] | None:
-        """(position, hash, checkpoint) if there is one, undamaged, that fits the log."""
+        """(position, hash, checkpoint) if there is one. It must be undamaged, and of this place of this log."""
         query = sa.select(checkpoints).where(checkpoints.c.study == self.study)
         row = self.connection.execute(query).one_or_none()
-        if row is None or hashlib.sha256(row.saved).hexdigest() != row.digest:
+        if row is None:
             return None
-        event = self.at(row.position)
-        if event is None or event.hash != row.head:
-            return None
+        whole = isinstance(row.position, int) and isinstance(row.saved, bytes)
+        if not whole or _seal_of(row.position, row.head, row.saved) != row.digest:
+            raise StrayCheckpointError("checkpoint must be as it was written, at its place of the log, got another one")
+        if self.hash_at(row.position) != row.head:
+            raise StrayCheckpointError(
+                f"checkpoint must fit event {row.position} of the log, got one with another hash"
+            )
         return int(row.position), str(row.head), bytes(row.saved)

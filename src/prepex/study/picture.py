@@ -1,7 +1,6 @@
 """All that a page about a study shows, as a JSON document: design, arms with their regions, pulls that are out."""
 
 from dataclasses import asdict
-from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from prepex.experiment import Experiment
 from prepex.family import Gaussian
 from prepex.region import intervals, radius
 from prepex.study.answers import Status
-from prepex.study.line import Line, Pull
+from prepex.study.line import Line
 from prepex.study.state import State
+from prepex.study.summary import list_pulls
 
 # Pulls that are listed one by one.
 MOST = 200
@@ -22,14 +22,14 @@ LEFT_OUT = ("recommendation", "counts", "means", "objectives", "incomplete")
 
 def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
     """A study at one position of its log."""
-    experiment, line, lease = state.experiment, state.line, state.config.lease
+    experiment, line = state.experiment, state.line
     number = {name: value for name, value in asdict(status).items() if name not in LEFT_OUT}
-    pulls = [_pull(line, pull, experiment.labels.arms, lease) for pull in line.pulls.values()]
+    pulls = [asdict(pull) for pull in list_pulls(state)]
     answer = asdict(status.recommendation)
     return number | {
         "answer": answer | {"done": status.done},
         "why": why,
-        "design": design(experiment, lease),
+        "design": design(experiment, state.config.lease),
         "arms": arms(experiment, line),
         "pulls": pulls[:MOST],
         "n_listed": len(pulls),
@@ -94,26 +94,9 @@ def _regions(experiment: Experiment) -> tuple[Floats, Floats]:
     unknown = np.full(shape[0], np.nan)
     if course is None or not isinstance(course.fresh, LawFresh) or not experiment.setting.certified:
         return unknown, np.full((*shape, 2), np.nan)
-    return unknown, intervals(course.fresh, experiment.delta)
+    return unknown, intervals(course, experiment.delta)
 
 
 def _covariances(experiment: Experiment) -> Floats:
     assert isinstance(experiment.family, Gaussian)
     return experiment.family.covariances(len(experiment.labels.arms), len(experiment.labels.objectives))
-
-
-def _pull(line: Line, pull: Pull, names: tuple[str, ...], lease: float | None) -> dict[str, Any]:
-    until = None
-    if lease is not None:
-        until = (datetime.fromisoformat(pull.time) + timedelta(seconds=lease)).isoformat(timespec="microseconds")
-    state = "late" if pull.lapsed else "waits" if line.complete(pull) else "partly told" if pull.values else "out"
-    return {
-        "token": pull.token,
-        "arm": names[pull.arm],
-        "actor": pull.actor,
-        "since": pull.time,
-        "until": until,
-        "n": pull.n,
-        "told": dict(pull.values),
-        "state": state,
-    }

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from prepex.numerals import number, plural, within
 from prepex.study import figures
 from prepex.study.history import Past
 
@@ -42,7 +43,7 @@ def make_report(picture: dict[str, Any], past: Past, certificate: dict[str, Any]
         _promise(picture),
         _arms(picture),
         "<h2>Evidence over time</h2>",
-        evidence or "<p>Nothing yet: every arm must be tried, again after the pilot, with outcomes that differ.</p>",
+        evidence or "<p>Nothing yet; the words under Progress say what is missing.</p>",
         "<h2>Certificate</h2>",
         "<p>Save it to a file and run <code>prepex verify certificate.json --log events.jsonl</code>.</p>",
         f"<pre>{_text(json.dumps(certificate, indent=1))}</pre>",
@@ -67,8 +68,9 @@ def _answer(picture: dict[str, Any]) -> str:
         "running": "Running: what looks right now.",
     }[answer["status"]]
     names = ", ".join(map(_text, answer["arms"])) or "nothing yet"
+    looks = "Pareto optimal" if answer["status"] == "certified" else "Looks Pareto optimal"
     undecided = f"<br>Undecided: {', '.join(map(_text, answer['undecided']))}" if answer["undecided"] else ""
-    return f'<p class="answer"><strong>{words}</strong><br>Pareto optimal: {names}{undecided}</p>'
+    return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}</p>'
 
 
 def _table(rows: Sequence[tuple[str, object]]) -> str:
@@ -93,7 +95,7 @@ def _design(picture: dict[str, Any]) -> str:
             ("sampling", design["rule"]),
             ("threshold", design["threshold"] + (", proven" if design["proven"] else ", no proof")),
             ("seed", design["seed"]),
-            ("budget", design["max_pulls"] or "none"),
+            ("budget", "none" if design["max_pulls"] is None else plural(design["max_pulls"], "pull")),
             ("lease", "none" if design["lease"] is None else f"{design['lease']:g} s"),
         ]
     )
@@ -106,7 +108,7 @@ def _progress(picture: dict[str, Any]) -> str:
     rows += [("imported", picture["imported"]), ("events in the log", picture["events"])]
     rows.append(("last hash", picture["head"]))
     if picture["forecast"] is not None and not picture["answer"]["done"]:
-        rows.append(("forecast", f"about {picture['forecast']:,} more"))
+        rows.append(("forecast", f"about {plural(picture['forecast'], 'more outcome')}"))
     return _table(rows) + f"<p>{_text(picture['why'])}</p>"
 
 
@@ -117,17 +119,27 @@ def _promise(picture: dict[str, Any]) -> str:
     return (
         '<p class="soft">The regions (in brackets in the table) hold the true means of all arms at the same time, '
         f"now and at any other time, with a probability of at least {share:g} %. Filled marks are decided "
-        "at this risk, open ones not. Numbers beside points are those of the table.</p>"
+        "at this risk, open ones not. A number beside a point is that of its row in the table.</p>"
     )
+
+
+def around(arm: dict[str, Any]) -> list[str]:
+    """An arm's means with the ends of their regions, if it has any.
+
+    >>> around({"mean": [14.98765, 0.5], "interval": [[14.1, 15.9], [0.25, 0.75]]})
+    ['15.0 [14.1, 15.9]', '0.50 [0.25, 0.75]']
+    """
+    if arm["interval"] is None:
+        return [number(mean) for mean in arm["mean"] or ()]
+    return [within(mean, *ends) for mean, ends in zip(arm["mean"], arm["interval"], strict=True)]
 
 
 def _arms(picture: dict[str, Any]) -> str:
     names = ("", "arm", "n", *picture["design"]["objectives"], "decided")
     body = ""
     for k, arm in enumerate(picture["arms"]):
-        ends = [f" [{low:.3g}, {high:.3g}]" for low, high in arm["interval"] or ()] or [""] * (len(names) - 4)
-        means = [f"{mean:.4g}{around}" for mean, around in zip(arm["mean"] or (), ends, strict=False)]
-        numbers = "".join(f'<td class="number">{text}</td>' for text in (arm["n"], *(means or ends)))
+        means = around(arm) or [""] * len(picture["design"]["objectives"])
+        numbers = "".join(f'<td class="number">{text}</td>' for text in (f"{arm['n']:,}", *means))
         start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""
         body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td></tr>"

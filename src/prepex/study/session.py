@@ -1,18 +1,23 @@
 """The state of a study in memory, brought up to the log in every transaction."""
 
+import logging
+import math
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from prepex.errors import InputError
 from prepex.study import audit, words
 from prepex.study.draft import Draft
 from prepex.study.foresee import Foreseen
-from prepex.study.log import Log
+from prepex.study.log import Log, StrayCheckpointError
 from prepex.study.state import PastChangedError, State
 from prepex.study.storage import Storage
 
-# Events between two checkpoints: a fresh process applies at most about so many.
-EVERY = 2000
+# Events, and seconds of computing, between two checkpoints: a fresh process repeats at most about so much.
+EVERY, DEAR = 2000, 2.0
+logger = logging.getLogger("prepex.study")
 
 
 class Session:
@@ -23,6 +28,7 @@ class Session:
         self.storage, self.name = storage, name
         self.state: State | None = None
         self._lock = threading.RLock()
+        self._spent = 0.0
 
     @contextmanager
     def reading(self) -> Iterator[tuple[State, Log]]:
@@ -43,18 +49,26 @@ class Session:
         actor = words.check_actor(actor)
         draft: Draft | None = None
         with self._lock:
+            if self.state is None:
+                # A long log is read while others may still write.
+                with self.reading():
+                    pass
             try:
                 with self.storage.writing() as connection:
+                    start = time.monotonic()
                     log = Log(connection, self.name, lock=True)
                     draft = Draft(log, self._sync(log), actor)
                     draft.expire()
                     yield draft
-                    log.append(draft.events)
+                    log.append(draft.events, draft.texts)
+                    self._spent += time.monotonic() - start
                     if draft.past_changed:
                         ready = None if foreseen is None else foreseen.settle(log, draft.events[-1])
                         self.state = ready or State.replay(log.since(-1))
                         self._save(log, self.state)
-                    elif self.state is not None and self.state.position >= log.checkpoint_position() + EVERY:
+                    elif self.state is not None and (
+                        self._spent >= DEAR or self.state.position >= log.checkpoint_position() + EVERY
+                    ):
                         self._save(log, self.state)
             except BaseException:
                 # What was drafted did not happen.
@@ -84,27 +98,37 @@ class Session:
             if state.head != log.head:
                 raise PastChangedError
         except PastChangedError:
-            state = self._load(log)
+            try:
+                state = self._load(log)
+            except InputError:
+                raise
+            except audit.DAMAGE as error:
+                raise InputError(
+                    f"log of {self.name!r} must be as it was written, got a damaged one: verify it ({error!r})"
+                ) from None
         if state.head != log.head:
-            raise ValueError(f"log of {self.name!r} must end with the hash {log.head}, got a damaged one: verify it")
+            raise InputError(f"log of {self.name!r} must end with the hash {log.head}, got a damaged one: verify it")
         self.state = state
         return state
 
-    @staticmethod
-    def _load(log: Log) -> State:
+    def _load(self, log: Log) -> State:
         """From the checkpoint and what came after, or else from the whole log."""
-        saved = log.checkpoint()
         first = log.at(0)
-        if saved is not None and first is not None:
-            try:
+        try:
+            saved = log.checkpoint()
+            if saved is not None and first is not None:
                 state = State.load(first, *saved)
                 state.apply(log.since(state.position))
                 return state
-            except (PastChangedError, ValueError):
-                pass
+        except StrayCheckpointError as error:
+            logger.warning("Study %r: %s. The whole log is read instead.", self.name, error)
+            # The next to write puts a right one in its place.
+            self._spent = math.inf
+        except (PastChangedError, *audit.DAMAGE):
+            pass  # if it is the log that is damaged, reading all of it says so
         return State.replay(log.since(-1))
 
-    @staticmethod
-    def _save(log: Log, state: State) -> None:
+    def _save(self, log: Log, state: State) -> None:
+        self._spent = 0.0
         if state.worth_saving:
             log.put_checkpoint(state.position, state.head, state.save())

@@ -12,26 +12,39 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from prepex import _checks
+from prepex.errors import InputError, InputTypeError, shown
+from prepex.extras import need
 from prepex.study.events import GENESIS, Event, read
-from prepex.study.log import Log, NoStudyError
+from prepex.study.log import Log, NoStudyError, whole_column
 from prepex.study.tables import Connection, checkpoints, events, sa, studies
 
 VERSION_TABLE = "prepex_version"
 LATEST = "0001"
 # Seconds that a writer waits for its turn. With dozens of workers on a slow disk a turn may take a while.
-PATIENCE = 600
+PATIENCE = 600.0
 # Connections of one process at once: more than a server has threads.
 POOL = {"pool_size": 10, "max_overflow": 50}
 # Any fixed number: who creates the tables in PostgreSQL holds this advisory lock.
 TABLES_LOCK = 7_305_511
 
 
-class BadStorageError(ValueError):
+class BadStorageError(InputError):
     """It is no database of studies, or none that this version can read."""
 
 
-class NameTakenError(ValueError):
+class NameTakenError(InputError):
     """There is a study of this name already."""
+
+    __module__ = "prepex"
+
+
+class BusyError(OSError):
+    """Somebody else has been writing for as long as one was ready to wait. Nothing happened; try again."""
+
+
+class ReadOnlyError(OSError):
+    """It can be read, but not written. Nothing happened."""
 
 
 def as_url(storage: str | os.PathLike[str]) -> sa.URL:
@@ -40,35 +53,60 @@ def as_url(storage: str | os.PathLike[str]) -> sa.URL:
     >>> str(as_url("trial.db")), as_url("postgresql://lab@host/trials").drivername
     ('sqlite:///trial.db', 'postgresql+psycopg')
     """
-    text = os.fspath(storage)
+    text = str(_checks.path("storage", storage)) if not isinstance(storage, str) else storage
     if "://" not in text:
+        _checks.path("storage", text)
+        if not text.strip():
+            raise InputError(f"storage must be a file or a database URL, got {text!r}")
         return sa.URL.create("sqlite", database=text)
     try:
         url = sa.make_url(text)
-    except sa.exc.ArgumentError:
-        raise ValueError(f"storage must be a file or a database URL, got {text!r}") from None
+    except (sa.exc.ArgumentError, ValueError):
+        raise InputError(f"storage must be a file or a database URL, got {text!r}") from None
     kind = url.get_backend_name()
     if kind not in ("sqlite", "postgresql"):
-        raise ValueError(f"storage must be SQLite or PostgreSQL, got {kind!r}")
+        raise InputError(f"storage must be SQLite or PostgreSQL, got {kind!r}")
     if kind == "sqlite" and url.database in (None, "", ":memory:"):
-        raise ValueError(f"storage must be a file, so that the study outlives the process, got {text!r}")
+        raise InputError(f"storage must be a file, so that the study outlives the process, got {text!r}")
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
 
 class Storage:
-    """A database with studies. `create`: make an SQLite file that is not there yet."""
+    """A database with studies.
 
-    def __init__(self, storage: str | os.PathLike[str], *, create: bool = False) -> None:
+    create     make an SQLite file that is not there yet
+    patience   seconds that a writer waits for its turn
+    follow     go on with the file that has taken the place of an SQLite file, as a server must; else that is an error
+    """
+
+    def __init__(
+        self,
+        storage: str | os.PathLike[str],
+        *,
+        create: bool = False,
+        patience: float = PATIENCE,
+        follow: bool = False,
+    ) -> None:
         self.url = as_url(storage)
+        self.patience, self.follow = patience, follow
         self._pid = os.getpid()
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         if self.is_sqlite:
             self._check_file(Path(str(self.url.database)), create)
         self.engine = self._connectable()
         self._file: tuple[int, int] | None = None
+        self._frozen = False
         # Connections are closed, not left to the garbage collector, which drivers complain about.
         weakref.finalize(self, self.engine.dispose)
         self._migrate()
+
+    @property
+    def address(self) -> str:
+        """From anywhere on this machine: the whole path of a file, or a URL with its password."""
+        if not self.is_sqlite:
+            return self.url.render_as_string(hide_password=False)
+        path = str(Path(str(self.url.database)).resolve())
+        return self.url.set(database=path).render_as_string() if self.url.query else path
 
     @classmethod
     @contextmanager
@@ -86,20 +124,38 @@ class Storage:
     @staticmethod
     def _check_file(path: Path, create: bool) -> None:
         if not path.parent.is_dir():
-            raise ValueError(f"storage must be in a folder that exists, got {str(path)!r}")
+            raise InputError(f"storage must be in a folder that exists, got {str(path)!r}")
         if not create and not path.exists():
-            raise ValueError(f"storage must exist, got no file {str(path)!r}")
+            raise InputError(f"storage must exist, got no file {str(path)!r}")
 
     def _connectable(self) -> sa.Engine:
+        # A thread waits for a connection, or for a server to answer, no longer than for its turn.
+        waits: dict[str, Any] = POOL | {"pool_timeout": min(self.patience, 30.0)}
         if not self.is_sqlite:
-            try:
-                return sa.create_engine(self.url, pool_pre_ping=True, **POOL)
-            except ImportError:
-                raise ImportError("PostgreSQL needs an extra: pip install 'prepex[postgres]'") from None
-        engine = sa.create_engine(self.url, connect_args={"timeout": PATIENCE, "check_same_thread": False}, **POOL)
-        sa.event.listen(engine, "connect", _set_up_sqlite)
+            # Milliseconds; a wait for a lock, and a server that does not answer at all.
+            given = {"options": f"-c lock_timeout={max(int(1000 * self.patience), 1)}", "connect_timeout": 5}
+            own = {name: value for name, value in given.items() if name not in self.url.query}
+            if self.url.get_driver_name() == "psycopg":
+                need("postgres", "PostgreSQL needs", "psycopg")
+            return sa.create_engine(self.url, pool_pre_ping=True, connect_args=own, **waits)
+        engine = sa.create_engine(self.url, creator=self._connect_sqlite, **waits)
         sa.event.listen(engine, "begin", _begin_sqlite)
         return engine
+
+    def _connect_sqlite(self) -> sqlite3.Connection:
+        """A file, or a folder, that may not be written can still be read."""
+        path = Path(str(self.url.database))
+        given = {"timeout": self.patience, "check_same_thread": False}
+        if not path.exists() or (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+            return _set_up_sqlite(sqlite3.connect(path, **given))  # type: ignore[call-overload]
+        # The files that SQLite keeps beside a database may be missing here, and cannot be made. Without writes that
+        # are only there, the database itself is all there is.
+        beside = Path(f"{path}-wal")
+        self._frozen = not os.access(path.parent, os.W_OK) and (not beside.exists() or beside.stat().st_size == 0)
+        place = f"{path.absolute().as_uri()}?{'immutable=1' if self._frozen else 'mode=ro'}"
+        connection: sqlite3.Connection = sqlite3.connect(place, uri=True, **given)  # type: ignore[call-overload]
+        connection.isolation_level = None
+        return connection
 
     def _own(self) -> sa.Engine:
         """Connections must not be shared with the process that forked this one."""
@@ -122,12 +178,19 @@ class Storage:
         if self._file is None:
             self._file = (found.st_dev, found.st_ino)
         elif self._file != (found.st_dev, found.st_ino):
-            raise OSError(f"storage {where} was replaced by another file while it was open: open it again")
+            if not self.follow:
+                raise OSError(f"storage {where} was replaced by another file while it was open: open it again")
+            self.engine.dispose()
+            self._file = (found.st_dev, found.st_ino)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One consistent view; nobody waits."""
         with self._clear_errors(), self._own().connect() as connection:
+            if self._frozen:
+                # It would not notice what others, who may write, have changed: used once.
+                connection.detach()
+                self._frozen = False
             if not self.is_sqlite:
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
@@ -143,15 +206,37 @@ class Storage:
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
+        where = self.url.render_as_string(hide_password=True)
         try:
             yield
         except sa.exc.OperationalError as error:
-            where = self.url.render_as_string(hide_password=True)
+            if _is_busy(error.orig):
+                raise BusyError(f"storage {where} is being written by somebody else: try again") from error
+            if _is_read_only(error.orig):
+                # It may be writable again: the next one looks anew.
+                self.engine.dispose()
+                raise ReadOnlyError(f"storage {where} can be read, but not written") from error
             raise OSError(f"storage {where} cannot be used: {error.orig}") from error
-        except sa.exc.DatabaseError as error:
-            if isinstance(error.orig, sqlite3.DatabaseError) and "not a database" in str(error.orig):
-                raise BadStorageError(f"storage must be an SQLite database, got {str(self.url.database)!r}") from None
+        except sa.exc.InternalError as error:
+            if _is_read_only(error.orig):
+                raise ReadOnlyError(f"storage {where} can be read, but not written") from error
             raise
+        except sa.exc.TimeoutError:
+            raise BusyError(f"storage {where} has no connection left: try again") from None
+        except sa.exc.DatabaseError as error:
+            # The class itself, none of its kinds: no database, or a malformed one.
+            if type(error.orig) is sqlite3.DatabaseError:
+                raise self._damaged(error.orig) from None
+            raise
+        except sqlite3.DatabaseError as error:
+            # From the first words to a new connection.
+            if type(error) is sqlite3.DatabaseError:
+                raise self._damaged(error) from None
+            raise
+
+    def _damaged(self, error: sqlite3.Error) -> "BadStorageError":
+        where = str(self.url.database)
+        return BadStorageError(f"storage must be an undamaged SQLite database, got {where!r}: {error}")
 
     def close(self) -> None:
         """Let go of all connections."""
@@ -161,6 +246,7 @@ class Storage:
         with self.reading() as connection:
             if self._is_latest(connection):
                 return
+        need("study", "studies need", "alembic")
         from alembic import command
         from alembic.config import Config
 
@@ -190,21 +276,32 @@ class Storage:
         with self.reading() as connection:
             return list(connection.execute(sa.select(studies.c.name).order_by(studies.c.id)).scalars())
 
+    def heads(self) -> dict[str, str]:
+        """The last hash of every study, by name."""
+        with self.reading() as connection:
+            return {row.name: row.head for row in connection.execute(sa.select(studies.c.name, studies.c.head))}
+
     def firsts(self) -> list[tuple[Event, int]]:
         """(first event, length of the log) of every study."""
         columns = sa.select(events.c.text, events.c.hash, studies.c.position)
         query = columns.join(studies, studies.c.id == events.c.study).where(events.c.position == 0)
         with self.reading() as connection:
             rows = connection.execute(query.order_by(studies.c.id)).all()
-        return [(read(row.text, row.hash), int(row.position) + 1) for row in rows]
+        return [(read(row.text, row.hash), whole_column("position", row.position) + 1) for row in rows]
 
     def require(self, name: str) -> None:
         """There must be such a study."""
+        if not isinstance(name, str):
+            raise InputTypeError(f"name must be the name of a study, got {shown(name)}")
         with self.reading() as connection:
-            found = connection.execute(sa.select(studies.c.id).where(studies.c.name == name)).scalar()
+            possible = name.isprintable()
+            found = connection.execute(
+                sa.select(studies.c.id).where(studies.c.name == (name if possible else ""))
+            ).scalar()
         if found is None:
-            known = ", ".join(map(repr, self.names())) or "none"
-            raise NoStudyError(f"name must be a study of this storage ({known}), got {name!r}")
+            names = self.names()
+            known = ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+            raise NoStudyError(f"name must be a study of this storage ({known or 'none'}), got {shown(name)}")
 
     def add(self, connection: Connection, name: str) -> Log:
         """A new study, with an empty log."""
@@ -223,15 +320,38 @@ class Storage:
                 connection.execute(sa.delete(table).where(table.c[column] == number))
 
 
-def _set_up_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
+def _is_busy(error: object) -> bool:
+    """Has somebody else the lock? PostgreSQL: lock_not_available."""
+    if isinstance(error, sqlite3.OperationalError):
+        return "locked" in str(error)
+    return getattr(error, "sqlstate", None) == "55P03"
+
+
+def _is_read_only(error: object) -> bool:
+    """PostgreSQL: read_only_sql_transaction."""
+    if isinstance(error, sqlite3.OperationalError):
+        return "readonly" in str(error)
+    return getattr(error, "sqlstate", None) == "25006"
+
+
+def _set_up_sqlite(connection: sqlite3.Connection) -> sqlite3.Connection:
     # The driver must not begin transactions on its own: `_begin_sqlite` does.
     connection.isolation_level = None
-    mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
-    if mode != "wal":
-        connection.execute("PRAGMA journal_mode = WAL").fetchone()
-    # An acknowledged outcome survives a power cut.
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA foreign_keys = ON")
+    try:
+        mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        if mode != "wal":
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        # An acknowledged outcome survives a power cut.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+    except UnicodeDecodeError:
+        # In its own complaint about a damaged file.
+        connection.close()
+        raise sqlite3.DatabaseError("malformed") from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _begin_sqlite(connection: Connection) -> None:

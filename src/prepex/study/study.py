@@ -7,29 +7,36 @@ import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from prepex import __version__, _checks
+from prepex import __version__, _checks, _named, tables
 from prepex.cone import Cone
+from prepex.errors import InputError, shown
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
 from prepex.family import Family
+from prepex.numerals import plural
 from prepex.sampling import Rule
-from prepex.study import audit, ingest, summary, words
-from prepex.study.answers import Imported, Observation, Overview, Receipt, Status, Ticket
+from prepex.study import audit, clock, ingest, summary, words
+from prepex.study.answers import Imported, Observation, OpenPull, Overview, Receipt, Status, Ticket
+from prepex.study.calm import calm
+from prepex.study.check_log import Record
+from prepex.study.check_read import RefusedError
 from prepex.study.config import Config
 from prepex.study.draft import Draft, find_case
 from prepex.study.events import GENESIS, Event, linked, read_line, seal
 from prepex.study.foresee import Foreseen
-from prepex.study.history import Lookback, Past
+from prepex.study.handout import blocker, hand_out
+from prepex.study.history import Past
 from prepex.study.log import NoStudyError
 from prepex.study.picture import make_picture
 from prepex.study.session import Session
 from prepex.study.state import State
-from prepex.study.storage import Storage
+from prepex.study.storage import Storage, as_url
 
 Outcome = Mapping[str, float] | Sequence[float]
 # The path of an SQLite file, a database URL, or a storage that is open.
@@ -55,8 +62,21 @@ class Study:
 
     def __init__(self, storage: Storage, name: str) -> None:
         self.name = name
+        self._place = storage.address
         self._session = Session(storage, name)
-        self._lookback = Lookback()
+
+    @cached_property
+    def _session(self) -> Session:
+        """Opened here only where the study came out of a pickle."""
+        return Session(Storage(self._place), self.name)
+
+    # It can be sent to another process, which opens it on first use: connections are never shared. The address of a
+    # database is sent with its password.
+    def __getstate__(self) -> dict[str, str]:
+        return {"name": self.name, "place": self._place}
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        self.name, self._place = state["name"], state["place"]
 
     # Creating and finding
 
@@ -78,12 +98,15 @@ class Study:
         max_pulls: int | None = None,
         max_pending: int = 1024,
         lease: float | None = None,
+        max_waiting: int | None = None,
         actor: str = "",
     ) -> "Study":
         """A new study in a storage: the path of an SQLite file, or a database URL. Settings as in Experiment.
 
         lease        seconds after which a pull gives up its place; None (default): never, which is always proven
         max_pending  most pulls that may be out at once
+        max_waiting  no new pulls while more told outcomes than this wait for one before them; None (default): 16, and 4
+                     for each pull that is out
         """
         experiment = Experiment(
             arms,
@@ -98,14 +121,16 @@ class Study:
             max_pulls=max_pulls,
             max_pending=max_pending,
         )
+        if len(experiment.labels.arms) < 2:
+            raise InputError(f"arms must be at least 2, to choose from, got {shown(experiment.labels.arms[0])} alone")
         laws = experiment.setting.laws
         if laws is not None and laws.noise is not None:
-            raise ValueError(f"noise must be left out of a study, it is for simulations, got {family!r}")
-        data = Config.make(name, experiment, lease).to_document()
+            raise InputError(f"noise must be left out of a study, it is for simulations, got {family!r}")
+        data = Config.make(name, experiment, lease, max_waiting).to_document()
         place = storage if isinstance(storage, Storage) else Storage(storage, create=True)
         with place.writing() as connection:
             log = place.add(connection, name)
-            made = {"time": words.now(), "actor": words.check_actor(actor), "version": __version__}
+            made = {"time": clock.database_time(connection), "actor": words.check_actor(actor), "version": __version__}
             log.append([seal(0, GENESIS, "config", pull=None, data=data, **made)])
         return cls(place, name)
 
@@ -117,14 +142,21 @@ class Study:
     @classmethod
     def restore(cls, storage: str | os.PathLike[str], path: str | os.PathLike[str]) -> "Study":
         """A study from an exported log, with its hashes: a backup, or a move to another database."""
-        place = Storage(storage, create=True)
-        with Path(path).open(encoding="ascii", newline="\n") as file, place.writing() as connection:
-            events = linked(read_line(line.removesuffix("\n")) for line in file)
-            first = next(events, None)
-            if first is None or first.kind != "config":
-                raise ValueError(f"{path} must be an exported log, got one without a config")
-            name = Config.read(first.data).name
-            place.add(connection, name).append(chain([first], events))
+        # ASCII; whatever else there is is not what was written.
+        with _checks.path("path", path).open(encoding="latin-1", newline="\n") as file:
+            with _from_a_log(path):
+                events = linked(read_line(line.removesuffix("\n")) for line in _written(file))
+                first = next(events, None)
+                if first is None or first.kind != "config":
+                    raise InputError("a log without a config")
+                name = Config.read(first.data).name
+            place = Storage(storage, create=True)
+            with place.writing() as connection:
+                log = place.add(connection, name)
+                with _from_a_log(path):
+                    log.append(chain([first], events))
+                    # Hashes alone do not make a log that a study could go on with.
+                    State.replay(log.since(-1))
         return cls(place, name)
 
     @staticmethod
@@ -136,14 +168,15 @@ class Study:
     @staticmethod
     def delete(storage: Place, name: str, *, confirm: str) -> None:
         """Delete a study with its whole log. `confirm` must be its name once more."""
-        if confirm != name:
-            raise ValueError(f"confirm must be the name of the study, {name!r}, got {confirm!r}")
+        if not isinstance(confirm, str) or confirm != name:
+            raise InputError(f"confirm must be the name of the study, {shown(name)}, got {shown(confirm)}")
         with Storage.at(storage) as place:
             place.remove(name)
 
     def close(self) -> None:
         """Let go of the database. Nothing is lost if you do not."""
-        self._session.storage.close()
+        if "_session" in self.__dict__:
+            self._session.storage.close()
 
     def __enter__(self) -> "Study":
         return self
@@ -152,50 +185,44 @@ class Study:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Study({self.name!r}, {self._session.storage.url.render_as_string(hide_password=True)})"
+        return f"Study({self.name!r}, {as_url(self._place).render_as_string(hide_password=True)})"
 
     # Pulls
 
-    def ask(self, n: int | None = None, *, actor: str = "") -> Any:
+    def ask(self, n: int | None = None, *, actor: str = "", new: bool = False, key: str | None = None) -> Any:
         """The next pull as a Ticket, or a list of at most n.
 
+        The actor's own pulls that are not told yet come first (`Ticket.again`), so that a loop that was killed goes on
+        where it was when it is started again. So workers that run side by side have names of their own, or ask for
+        `new` pulls only. Without a name, own pulls are those of the same thread, and those of processes of the same
+        machine that have ended. A request with a `key` can be repeated: the same key of the same actor gives the same
+        tickets.
+
         None, or a shorter list, when there is nothing to hand out: the study has stopped, or the rest of its budget
-        is out.
+        is out. Too many told outcomes that wait for a pull are an error, which names it (`max_waiting`).
         """
-        wanted = 1 if n is None else _checks.whole("n", n, low=1)
+        wanted, new = 1 if n is None else _checks.whole("n", n, low=1), _checks.flag("new", new)
+        named = words.check_key(key)
         with self._session.writing(actor) as draft:
-            state = draft.state
-            experiment, line = state.experiment, state.line
-            if experiment.done:
-                wanted = 0
-            elif experiment.max_pulls is not None:
-                wanted = max(min(wanted, experiment.max_pulls - experiment.n_pulls - sum(line.pending)), 0)
-            out = line.out()
-            if wanted + out > experiment.max_pending:
-                limit = experiment.max_pending
-                raise ValueError(f"n must leave at most {limit} = max_pending pulls out, got {wanted} more than {out}")
-            tickets = []
-            for arm in experiment.choose(wanted, line.pending) if wanted else ():
-                token = f"{draft.next}-{secrets.token_hex(4)}"
-                draft.add("asked", draft.next, {"token": token, "arm": arm})
-                lease = state.config.lease
-                until = None if lease is None else words.later(draft.time, lease)
-                tickets.append(Ticket(token, experiment.labels.arms[arm], until))
+            tickets = hand_out(draft, wanted, new=new, key=named)
         if n is None:
             return tickets[0] if tickets else None
         return tickets
 
-    def tell(self, token: str, outcome: Outcome, *, actor: str = "") -> Receipt:
-        """What came of a pull: every objective in order, or some or all of them by name.
+    def tell(self, token: str | Ticket, outcome: Outcome, *, actor: str = "") -> Receipt:
+        """What came of a pull, of a token or a Ticket: every objective in order, or some or all of them by name.
 
         Telling the same again changes nothing. A different value is refused: see `correct`.
         """
         return self.tell_many([(token, outcome)], actor=actor)[0]
 
-    def tell_many(self, outcomes: Iterable[tuple[str, Outcome]], *, actor: str = "") -> Sequence[Receipt]:
+    def tell_many(self, outcomes: Iterable[tuple[str | Ticket, Outcome]], *, actor: str = "") -> Sequence[Receipt]:
         """Several reports in one transaction; all or none are taken."""
+        pairs = _pairs(outcomes)
         with self._session.writing(actor) as draft:
-            return [self._tell(draft, token, outcome) for token, outcome in outcomes]
+            receipts = [self._tell(draft, _token(given), outcome) for given, outcome in pairs]
+            waiting, pull = draft.state.line.waiting(), blocker(draft.state)
+            return [replace(receipt, waiting=waiting, waiting_for=pull) for receipt in receipts]
 
     def _tell(self, draft: Draft, token: str, outcome: Outcome) -> Receipt:
         case = draft.find(token)
@@ -203,7 +230,7 @@ class Study:
         case.require_counting()
         for name, value in values.items():
             if case.values.get(name, value) != value:
-                raise ValueError(
+                raise InputError(
                     f"outcome of {token!r} must be what was told before, {name} = {case.values[name]!r}, "
                     f"got {name} = {value!r}; to change it, correct it with a reason"
                 )
@@ -215,12 +242,12 @@ class Study:
         missing = tuple(name for name in labels.objectives if name not in known)
         return Receipt(token, labels.arms[case.arm], bool(new), missing, case.lapsed)
 
-    def correct(self, token: str, outcome: Outcome, *, reason: str, actor: str = "") -> None:
+    def correct(self, token: str | Ticket, outcome: Outcome, *, reason: str, actor: str = "") -> None:
         """Replace what was told of a pull; its place in the order stays. The guarantee then rests on your reason.
 
         Of a summary, its means.
         """
-        reason = words.check_reason(reason)
+        token, reason = _token(token), words.check_reason(reason)
         foreseen = self._foresee("corrected", token, outcome, reason)
         with self._session.writing(actor, foreseen) as draft:
             case = draft.find(token)
@@ -228,12 +255,13 @@ class Study:
             if changed:
                 draft.add("corrected", case.pull, {"token": token, "outcome": changed, "reason": reason})
 
-    def void(self, token: str, *, reason: str, actor: str = "") -> None:
-        """A pull that does not count, told or not. Reasons that depend on the outcome void the guarantee as well.
+    def void(self, token: str | Ticket, *, reason: str, actor: str = "") -> None:
+        """A pull that does not count, told or not. A summary is voided as a whole.
 
-        A summary is voided as a whole.
+        Harmless if the reason was known without any outcome, not just without its own: to void by the others of the
+        same day gives false stops in 4 of 10 studies at delta 0.1 (docs/howto/delays.md).
         """
-        reason = words.check_reason(reason)
+        token, reason = _token(token), words.check_reason(reason)
         try:
             foreseen = self._foresee("voided", token, None, reason)
             with self._session.writing(actor, foreseen) as draft:
@@ -241,53 +269,88 @@ class Study:
                 if case.voided is None:
                     draft.add("voided", case.pull, {"token": token, "reason": reason})
         except EarlySummaryError:
-            raise ValueError(
+            raise InputError(
                 f"token must leave every summary behind the pilot, got {token!r}, without which a summary that was "
                 "imported later would lie in it: void that summary first"
             ) from None
 
-    def _foresee(self, kind: str, token: str, outcome: Outcome | None, reason: str) -> Foreseen | None:
+    def extend(self, max_pulls: int, *, reason: str, actor: str = "") -> None:
+        """A longer budget, with a reason. A study that ended by its budget goes on; the guarantee allows it.
+
+        >>> import tempfile
+        >>> from prepex import Gaussian
+        >>> place = Path(tempfile.mkdtemp()) / "trials.db"
+        >>> study = Study.create(place, "dose", arms=2, objectives=1, family=Gaussian(variance=1.0), max_pulls=2)
+        >>> for _ in range(2):
+        ...     receipt = study.tell(study.ask().token, [0.0])
+        >>> study.recommendation.status
+        'inconclusive'
+        >>> study.extend(100, reason="a second grant")
+        >>> study.recommendation.status, study.ask().arm
+        ('running', 'arm 0')
+        """
+        reason = words.check_reason(reason)
+        data = {"max_pulls": _checks.whole("max_pulls", max_pulls, low=1), "reason": reason}
+        with self._session.glancing() as log:
+            foreseen = Foreseen(log, "extended", None, data)
+        with self._session.writing(actor, foreseen) as draft:
+            present = draft.state.experiment.max_pulls
+            if present is None:
+                raise InputError("max_pulls must be of a study that has a budget, got one that has none to extend")
+            if max_pulls <= present:
+                raise InputError(f"max_pulls must be more than the present budget of {present}, got {max_pulls}")
+            draft.add("extended", None, data)
+
+    def _foresee(self, kind: str, token: str, outcome: Any, reason: str) -> Foreseen | None:
         """The long computation of a change of the past, while others go on; None: this one changes none."""
         with self._session.reading() as (state, log):
             case = find_case(log, token)
             data: dict[str, Any] = {"token": token, "reason": reason}
-            if outcome is not None:
+            if kind == "corrected":
                 data["outcome"] = case.correction(_values(outcome, state, case.n))
             if case.pull in state.line.pulls or case.voided is not None or data.get("outcome") == {}:
                 return None
         with self._session.glancing() as log:
             return Foreseen(log, kind, case.pull, data)
 
+    @calm()
     def import_csv(
         self, path: str | os.PathLike[str], *, arm: str = "arm", again: bool = False, actor: str = ""
     ) -> Imported:
         """Historic outcomes: a column `arm` with names and one for each objective, a row for each pull, in order.
 
         With a column `n`, a row is a summary: the means of n outcomes. Summaries come after the pilot.
-        All or none are taken; returns how many outcomes. A file that was imported before is refused, unless `again`.
+        All or none are taken; returns how many outcomes, and which columns were not used. A file that was imported
+        before is refused, unless `again`.
         See the page on delays for what may be imported.
         """
+        again = _checks.flag("again", again)
+        data = tables.read_bytes(path)
+        sheet = tables.parse_sheet(tables.decode(data, str(path)), str(path))
         with self._session.writing(actor) as draft:
             labels = draft.state.experiment.labels
-            rows = ingest.read_outcomes(path, arm, labels, draft.state.experiment.family)
-            origin = {"source": Path(path).name, "digest": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
-            known = (event for event in draft.log.since(-1) if event.kind == "imported")
-            if not again and any(event.data.get("digest") == origin["digest"] for event in known):
-                raise ValueError(
-                    f"{path} must be new, got a file that was imported before; say again if it counts twice"
+            rows = ingest.read_outcomes(sheet, arm, labels, draft.state.experiment.family)
+            origin = {"source": Path(path).name, "digest": hashlib.sha256(data).hexdigest()}
+            if not again and draft.log.has_file(origin["digest"]):
+                raise InputError(
+                    f"{path} must be new, got a file that was imported before; if it counts twice, say so: "
+                    "again=True, or --again in a shell"
                 )
             # What comes before the first summary must have entered: only then is the pilot over, whatever happens.
             alone = next((k for k, row in enumerate(rows) if row.n > 1), len(rows))
             for part in (rows[:alone], rows[alone:]):
                 if part and part[0].n > 1:
                     _require_pilot_over(draft.state.experiment, path, part[0])
+                tails = secrets.token_hex(4 * len(part))
                 with draft.together():
-                    for row in part:
-                        token = f"{draft.next}-{secrets.token_hex(4)}"
-                        data = {"token": token, "arm": row.arm, "outcome": row.outcome, **origin}
+                    for k, row in enumerate(part):
+                        token = f"{draft.next}-{tails[8 * k : 8 * k + 8]}"
+                        made = {"token": token, "arm": row.arm, "outcome": row.outcome, **origin}
                         origin.pop("digest", None)  # once a file
-                        draft.add("imported", draft.next, data if row.n == 1 else data | {"n": row.n})
-        return Imported(sum(row.n for row in rows), sum(row.n for row in rows if row.n > 1))
+                        draft.add("imported", draft.next, made if row.n == 1 else made | {"n": row.n})
+        used = {name.strip() for name in (arm, ingest.SIZE, *labels.objectives)}
+        unused = tuple(name for name in sheet.columns if name not in used)
+        return Imported(sum(row.n for row in rows), sum(row.n for row in rows if row.n > 1), unused)
 
     # What is known
 
@@ -295,6 +358,16 @@ class Study:
         """How it stands."""
         with self._session.reading() as (state, _):
             return summary.make_status(self.name, state)
+
+    def pulls(self) -> Sequence[OpenPull]:
+        """The pulls that have not entered the statistics: out, partly told, waiting for one before them, or late."""
+        with self._session.reading() as (state, _):
+            return summary.list_pulls(state)
+
+    def standing(self) -> tuple[Status, str]:
+        """(how it stands, the same in words) at one moment."""
+        with self._session.reading() as (state, _):
+            return summary.make_status(self.name, state), summary.explain(self.name, state)
 
     @property
     def done(self) -> bool:
@@ -319,14 +392,15 @@ class Study:
             return log.head
 
     def picture(self) -> dict[str, Any]:
-        """All that a page about the study shows, but its history, as a JSON document."""
+        """All that a page about the study shows, with its history, as a JSON document."""
         with self._session.reading() as (state, _):
-            return make_picture(state, summary.make_status(self.name, state), summary.explain(self.name, state))
+            shown = make_picture(state, summary.make_status(self.name, state), summary.explain(self.name, state))
+            return shown | {"history": state.curve.past(state.experiment)._asdict()}
 
-    def history(self, patience: float = np.inf) -> Past:
-        """The evidence along the study. It goes on from the last call, for about `patience` seconds at most."""
-        with self._session.glancing() as log:
-            return self._lookback.look(log, patience)
+    def history(self) -> Past:
+        """The evidence along the study."""
+        with self._session.reading() as (state, _):
+            return state.curve.past(state.experiment)
 
     def certificate(self) -> dict[str, Any]:
         """The answer with all that it rests on, as a JSON document. See `prepex verify`."""
@@ -339,14 +413,19 @@ class Study:
 
     def events(self, after: int = -1, limit: int | None = None) -> Iterator[Event]:
         """The log, as it was when the first event is taken: what follows the position `after`, at most so many."""
+        after = _checks.whole("after", after, low=-1)
+        most = None if limit is None else _checks.whole("limit", limit, low=0)
         with self._session.glancing() as log:
-            yield from log.since(after, limit)
+            yield from log.since(after, most)
 
     def observations(self, first: int, last: int, *, of: str | None = None) -> tuple[Sequence[Observation], int]:
         """(the pulls asked for at the positions first ... last, the last position of the log).
 
         `of`: the hash of the first event, where the study must not have been deleted and made anew meanwhile.
         """
+        first, last = _checks.whole("first", first, low=0), _checks.whole("last", last, low=0)
+        if of is not None:
+            _checks.instance("of", of, str)
         with self._session.glancing() as log:
             born = log.at(0)
             if born is None or of not in (None, born.hash):
@@ -356,7 +435,7 @@ class Study:
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the log as JSON lines; returns how many."""
         count = 0
-        with Path(path).open("w", encoding="ascii", newline="\n") as file:
+        with _checks.target("path", path).open("w", encoding="ascii", newline="\n") as file:
             for event in self.events():
                 file.write(event.line + "\n")
                 count += 1
@@ -366,12 +445,46 @@ class Study:
         """Write one self-contained HTML file: design, progress, front, evidence over time, certificate."""
         from prepex.study.report import make_report
 
+        target = _checks.target("path", path)
         with self._session.reading() as (state, log):
             # Its own words alone: a report may be handed on, and has no tokens.
             status, why = summary.make_status(self.name, state), state.experiment.why()
-            past, certificate = self._lookback.look(log, np.inf), summary.certify(state, log)
+            past, certificate = state.curve.past(state.experiment), summary.certify(state, log)
             page = make_report(make_picture(state, status, why), past, certificate)
-        Path(path).write_text(page, encoding="utf-8")
+        target.write_text(page, encoding="utf-8")
+
+
+@contextmanager
+def _from_a_log(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except audit.DAMAGE as error:
+        raise InputError(
+            f"{path} must be a log that prepex exported, got one that is not: {str(error)[:300]}"
+        ) from None
+
+
+def _pairs(outcomes: Any) -> list[tuple[str | Ticket, Outcome]]:
+    if not isinstance(outcomes, Iterable) or isinstance(outcomes, str | bytes | Mapping):
+        raise InputError(f"outcomes must be pairs (token, outcome), got {shown(outcomes)}")
+    return [
+        _named.pair("outcomes", entry, ("token", "outcome")) for entry in _checks.in_some_order("outcomes", outcomes)
+    ]
+
+
+def _token(given: str | Ticket) -> str:
+    return given.token if isinstance(given, Ticket) else given
+
+
+def _written(lines: Iterable[str]) -> Iterator[str]:
+    """The same lines, if a study wrote them: hashes alone can be made for any nonsense."""
+    record = Record()
+    for line in lines:
+        try:
+            record.add(line)
+        except RefusedError as error:
+            raise InputError(str(error)) from None
+        yield line
 
 
 def _values(outcome: Outcome, state: State, n: int) -> dict[str, float]:
@@ -382,8 +495,8 @@ def _values(outcome: Outcome, state: State, n: int) -> dict[str, float]:
 def _require_pilot_over(experiment: Experiment, path: str | os.PathLike[str], row: ingest.Row) -> None:
     missing = experiment.missing_before_summary
     if missing:
-        raise ValueError(
+        raise InputError(
             f"{path}, line {row.line}: a summary must come when every arm has been tried and the pilot is over, got "
-            f"one of {experiment.labels.arms[row.arm]!r} too soon: {missing:,} more single outcomes must enter first "
-            "(what waits for pulls that are out has not entered)"
+            f"one of {experiment.labels.arms[row.arm]!r} too soon: {plural(missing, 'more single outcome')} must enter "
+            "first (what waits for pulls that are out has not entered)"
         )

@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from prepex.study.answers import Blocker, Observation, Overview, Status
+from prepex.numerals import plural
+from prepex.study.answers import Observation, OpenPull, Overview, Status
 from prepex.study.certificate import make_certificate
 from prepex.study.draft import Case
-from prepex.study.events import Event
+from prepex.study.events import Event, trusted
+from prepex.study.handout import blocker
 from prepex.study.line import Entry, Line, list_entries
 from prepex.study.log import Log
 from prepex.study.state import State
+from prepex.study.words import later
 
 
 def make_status(name: str, state: State) -> Status:
@@ -25,11 +28,6 @@ def make_status(name: str, state: State) -> Status:
     for pull in line.pulls.values():
         if pull.values and not line.complete(pull):
             incomplete[labels.arms[pull.arm]] = incomplete.get(labels.arms[pull.arm], 0) + 1
-    waiting = sum(pull.n for pull in line.pulls.values() if line.complete(pull))
-    blocker = None
-    if waiting:
-        first = line.pulls[line.queue[0]]
-        blocker = Blocker(first.token, labels.arms[first.arm], first.actor, first.time)
     tally = line.tally
     return Status(
         name=name,
@@ -43,8 +41,8 @@ def make_status(name: str, state: State) -> Status:
         forecast=experiment.forecast,
         out=line.out(),
         incomplete=incomplete,
-        waiting=waiting,
-        blocker=blocker,
+        waiting=line.waiting(),
+        blocker=blocker(state),
         lapsed=sum(pull.lapsed for pull in line.pulls.values()),
         voided=tally["voided"],
         corrected=tally["corrected"],
@@ -52,7 +50,30 @@ def make_status(name: str, state: State) -> Status:
         imported=tally["imported"],
         events=state.position + 1,
         head=state.head,
+        clock=_clock(state),
     )
+
+
+def _clock(state: State) -> str | None:
+    if state.jump is None:
+        return None
+    position, before, after = state.jump
+    way = "ahead" if after > before else "back"
+    return f"the time jumped {way} at event {position}, from {before[:19]} to {after[:19]} (UTC)"
+
+
+def list_pulls(state: State) -> list[OpenPull]:
+    """The pulls that have not entered, in the order in which they were asked for."""
+    line, arms, lease = state.line, state.experiment.labels.arms, state.config.lease
+    found = []
+    for pull in line.pulls.values():
+        until = None if lease is None else later(pull.time, lease)
+        standing = (
+            "late" if pull.lapsed else "waits" if line.complete(pull) else "partly told" if pull.values else "out"
+        )
+        told = dict(pull.values)
+        found.append(OpenPull(pull.token, arms[pull.arm], pull.actor, pull.time, until, pull.n, told, standing))
+    return found
 
 
 def explain(name: str, state: State) -> str:
@@ -61,10 +82,10 @@ def explain(name: str, state: State) -> str:
     if status.blocker is not None:
         b = status.blocker
         by = f" by {b.actor}" if b.actor else ""
-        words += (
-            f" {status.waiting} told outcomes wait for the pull {b.token} of {b.arm}, asked for{by} at {b.since}:"
-            " tell it, or void it."
-        )
+        told = plural(status.waiting, "told outcome waits", "told outcomes wait")
+        words += f" {told} for the pull {b.token} of {b.arm}, asked for{by} at {b.since}: tell it, or void it."
+    if status.clock is not None and state.config.lease is not None:
+        words += f" Mind that {status.clock}: leases go by it."
     return words
 
 
@@ -92,6 +113,7 @@ def all_entries(state: State, log: Log) -> dict[int, Entry]:
     return list_entries(Line(labels.objectives, len(labels.arms)), log.since(-1))
 
 
+@trusted()
 def list_observations(log: Log, first: int, last: int) -> list[Observation]:
     """The pulls asked for at the positions first ... last of the log."""
     born = log.at(0)
@@ -113,6 +135,7 @@ def list_observations(log: Log, first: int, last: int) -> list[Observation]:
     return found
 
 
+@trusted()
 def make_overview(first: Event, events: int) -> Overview:
     """A study in a list, from its first event and the length of its log."""
     settings = first.data["settings"]

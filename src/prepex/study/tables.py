@@ -1,10 +1,12 @@
 """The tables of a storage."""
 
+from prepex.extras import missing
+
 try:
     import sqlalchemy as sa
     from sqlalchemy.engine import Connection
 except ImportError:
-    raise ImportError("studies need an extra: pip install 'prepex[study]'") from None
+    raise missing("study", "studies need") from None
 
 __all__ = ["Connection", "checkpoints", "events", "metadata", "sa", "studies"]
 

@@ -4,9 +4,8 @@ law        divergences and their tilted minima, a table of one-line formulas
 instance   an instance in the user's units
 pair       one facet between two arms
 point      the closest point of a star
-search     the cheapest facet choice of Add(j)
-ledger     the evidence, kept up to date arm by arm
+aging      how bounds stay valid while arms move
 fresh      what certified tests may use, and the price of not knowing a mean
-margin     the certified margin
+test       the certified test of two arms on a facet
 reward     rewards from noise
 """

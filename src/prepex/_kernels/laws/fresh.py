@@ -2,7 +2,7 @@
 
 A mean that is not known costs a penalty: the largest log-likelihood of the arm's outcomes less the logarithm of their
 likelihood mixed over a conjugate prior, which the pilot sets (docs/certified.md). It does not depend on the mean that
-is tested, so e = cost of the pair - penalties (margin.py).
+is tested, so e = cost of the pair - penalties (test.py).
 
     law           prior of the parameter; n outcomes with mean m and squares ss in the pilot, t = 1/2
     GAUSSIAN      mean ~ Normal(m, scale / (t n))
@@ -35,8 +35,9 @@ import numpy as np
 
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel
-from prepex._kernels.laws.instance import LawInstance, put_mean, squares, weigh
+from prepex._kernels.laws.instance import LawInstance, pools, put_mean, squares, weigh_law
 from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT
+from prepex._kernels.laws.penalty import bernoulli_penalty, exponential_penalty, poisson_penalty, variance_penalty
 
 # The pilot's likelihood enters the prior with this power: half of it forgives a pilot that was off.
 TEMPER = 0.5
@@ -61,8 +62,13 @@ class LawFresh(NamedTuple):
     penalty_f: Floats
     shift: Floats
 
+    @property
+    def with_laws(self) -> bool:
+        """Which model it is of."""
+        return True
 
-def make_fresh(near: LawInstance) -> LawFresh:
+
+def make_law_fresh(near: LawInstance) -> LawFresh:
     """No outcome counts yet."""
     (K, L), m = near.M.shape, len(near.W)
     law = np.where(near.shared, STUDENT, near.law)
@@ -74,7 +80,7 @@ def make_fresh(near: LawInstance) -> LawFresh:
         V=np.full_like(near.V, np.inf),
         cap=np.zeros(K),
         scale=np.ascontiguousarray(np.where(law == STUDENT, 0.0, near.scale)),
-        plain=bool(np.all(near.axis >= 0) and not np.any(law == STUDENT)),
+        plain=pools(law, near.axis >= 0, near.lenient),
         shared=np.zeros(L, dtype=np.bool_),
         square=np.zeros((K, L)),
         line=np.zeros((K, m)),
@@ -107,33 +113,13 @@ def _kind(near: LawInstance, seen: Bools) -> int:
 
 
 @kernel
-def xlogy(x: float, y: float) -> float:
-    """x log y, 0 at x = 0."""
-    return x * np.log(y) if x > 0.0 else 0.0
-
-
-@kernel
-def log_beta(a: float, b: float) -> float:
-    """log B(a, b)."""
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-
-
-@kernel
-def gamma_mixture(a: float, b: float, events: float, time: float) -> float:
-    """log of the integral of rate^events exp(-rate time) over rate ~ Gamma(a, rate b)."""
-    return a * np.log(b) - math.lgamma(a) + math.lgamma(a + events) - (a + events) * np.log(b + time)
-
-
-@kernel
 def student_penalty(n: float, mean: float, ss: float, n0: float, m0: float, ss0: float, spread: float) -> float:
     """Of a Gaussian of unknown variance; infinite while the outcomes say nothing about it."""
     if n < 3.0 or ss <= 0.0 or spread <= 0.0:
         return np.inf
     kappa, alpha, beta = TEMPER * n0, 0.5 + 0.5 * TEMPER * (n0 - 1.0), 0.5 * (spread + TEMPER * ss0)
-    after = beta + 0.5 * ss + 0.5 * kappa * n / (kappa + n) * (mean - m0) * (mean - m0)
-    mixed = math.lgamma(alpha + 0.5 * n) - math.lgamma(alpha) + alpha * np.log(beta)
-    mixed += 0.5 * np.log(kappa / (kappa + n)) - (alpha + 0.5 * n) * np.log(after)
-    return -0.5 * n * (np.log(ss / n) + 1.0) - mixed
+    moved = kappa * n / (kappa + n) * (mean - m0) * (mean - m0)
+    return variance_penalty(n, ss, moved, alpha, beta) + 0.5 * math.log1p(n / kappa)
 
 
 @kernel
@@ -144,14 +130,12 @@ def shared_penalty(fresh: LawFresh, i: Int, j: Int, f: Int) -> float:
     if n < 4.0 or ss <= 0.0 or spread <= 0.0:
         return np.inf
     alpha, beta = 0.5 + 0.5 * TEMPER * free, 0.5 * spread * (1.0 + TEMPER * free)
-    after, mixed = beta + 0.5 * ss, 0.0
+    moved, cost = 0.0, 0.0
     for k in (i, j):
         kappa, off = TEMPER * fresh.pulls[k], inst.S[k, f] - fresh.middle[k, f]
-        after += 0.5 * kappa * inst.N[k] / (kappa + inst.N[k]) * off * off
-        mixed += 0.5 * np.log(kappa / (kappa + inst.N[k]))
-    mixed += math.lgamma(alpha + 0.5 * n) - math.lgamma(alpha)
-    mixed += alpha * np.log(beta) - (alpha + 0.5 * n) * np.log(after)
-    return -0.5 * n * (np.log(ss / n) + 1.0) - mixed
+        moved += kappa * inst.N[k] / (kappa + inst.N[k]) * off * off
+        cost += 0.5 * math.log1p(inst.N[k] / kappa)
+    return cost + variance_penalty(n, ss, moved, alpha, beta)
 
 
 @kernel
@@ -161,18 +145,17 @@ def penalise(fresh: LawFresh, k: Int) -> None:
     n, n0 = inst.N[k], fresh.pulls[k]
     for q in range(inst.law.size):
         law, x, m0 = inst.law[q], inst.M[k, q], fresh.mean[k, q]
+        weight, out = TEMPER * n0, np.inf
         if law == GAUSSIAN:
-            rho = TEMPER * n0
-            out = 0.5 * np.log((n + rho) / rho) + 0.5 * n * rho / (n + rho) * (x - m0) * (x - m0) / inst.scale[k, q]
+            moved = n * weight / (n + weight) * (x - m0) * (x - m0) / inst.scale[k, q]
+            out = 0.5 * math.log1p(n / weight) + 0.5 * moved
         elif law == BERNOULLI:
-            a, b = 0.5 + TEMPER * n0 * m0, 0.5 + TEMPER * n0 * (1.0 - m0)
-            out = xlogy(n * x, x) + xlogy(n - n * x, 1.0 - x)
-            out -= log_beta(a + n * x, b + n - n * x) - log_beta(a, b)
+            out = bernoulli_penalty(n, x, weight, m0)
         elif law == POISSON:
-            out = xlogy(n * x, x) - n * x - gamma_mixture(0.5 + TEMPER * n0 * m0, TEMPER * n0, n * x, n)
+            out = poisson_penalty(n, x, weight, m0)
         elif law == EXPONENTIAL:
-            out = -n * (np.log(x) + 1.0) - gamma_mixture(0.5 + TEMPER * n0, TEMPER * n0 * m0, n, n * x)
-        else:
+            out = exponential_penalty(n, x, 0.5 + weight, weight * m0 / (0.5 + weight))
+        elif law == STUDENT:
             ss = squares(inst, k, q)
             out = student_penalty(n, x, ss, n0, m0, fresh.square[k, q], fresh.spread[q])
         fresh.penalty[k, q] = out
@@ -184,7 +167,7 @@ def penalise(fresh: LawFresh, k: Int) -> None:
 
 
 @kernel
-def begin_fresh(fresh: LawFresh, near: LawInstance) -> None:
+def end_law_pilot(fresh: LawFresh, near: LawInstance) -> None:
     """The pilot is over: what it says becomes the prior."""
     K, L = near.M.shape
     free = -float(K)
@@ -212,7 +195,7 @@ def begin_fresh(fresh: LawFresh, near: LawInstance) -> None:
 
 
 @kernel
-def add_law_fresh(fresh: LawFresh, a: Int, reward: Floats, more: float = 1.0) -> None:
+def add_law_fresh(fresh: LawFresh, a: Int, reward: Floats, more: float) -> None:
     """`more` rewards of arm a, with the mean `reward`, that the certified margin may use."""
     inst, shift = fresh.inst, fresh.shift
     count = inst.N[a] + more
@@ -221,5 +204,5 @@ def add_law_fresh(fresh: LawFresh, a: Int, reward: Floats, more: float = 1.0) ->
         inst.M[a, q] += shift[q]
     put_mean(inst, a, inst.M[a], shift, count)
     inst.N[a] = count
-    weigh(inst, a)
+    weigh_law(inst, a)
     penalise(fresh, a)

@@ -9,7 +9,7 @@ Legend (see also _kernels/instance.py)
     V         variance of an estimated facet score, for estimates only       (K, m)
     cap       what any point of arm k outside the convex region costs        (K,)
     axis      the objective of a facet that looks at one only, else -1       (m,)
-    plain     every facet looks at one objective, and none is STUDENT: closed forms by pooling
+    plain     every facet looks at one objective and none is STUDENT, nor EXPONENTIAL if there is slack: pools
     shared    a GAUSSIAN objective whose variance is not known but the same for all arms: its scale is the estimate
               from all of them, BLIND before there is one                    (L,)
     square    sums of squares of such an objective around the arm's mean     (K, L)
@@ -21,9 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.instance import Bools, Floats, Int, Ints, find_front
+from prepex._kernels.centre import facet_scores
+from prepex._kernels.instance import Bools, Floats, Int, Ints, find_front, score
 from prepex._kernels.jit import kernel
-from prepex._kernels.laws.law import STUDENT, border, variance
+from prepex._kernels.laws.law import EXPONENTIAL, LAWS, STUDENT, border, variance
 
 # In place of an estimate that cannot be made yet: outcomes are worth next to nothing.
 BLIND = 1e150
@@ -41,51 +42,74 @@ class LawInstance(NamedTuple):
     M: Floats
     S: Floats
     V: Floats
+    slack: Floats
     cap: Floats
     mask: Bools
     front: Ints
     size: Ints
     axis: Ints
     plain: bool
+    lenient: bool
     shared: Bools
     square: Floats
     line: Floats
     drift: Floats
 
+    @property
+    def with_laws(self) -> bool:
+        """Which model it is of."""
+        return True
+
 
 def make_instance(
-    law: Ints, scale: Floats, facets: Floats, means: Floats, weights: Floats, shared: Bools | None = None
+    law: Ints,
+    scale: Floats,
+    facets: Floats,
+    means: Floats,
+    weights: Floats,
+    shared: Bools | None = None,
+    slack: Floats | None = None,
 ) -> LawInstance:
     """Fresh arrays; the caller's are not kept. `scale` (K, L)."""
     (K, L), m = means.shape, len(facets)
+    if not np.all(np.isin(law, LAWS)):
+        raise ValueError(f"law must be among the codes {LAWS}, got {np.asarray(law).tolist()}")
     single = (facets != 0.0).sum(axis=1) == 1
+    lenient = slack is not None and bool(np.any(slack))
     inst = LawInstance(
         law=np.array(law, dtype=np.int64),
         scale=np.array(scale, dtype=np.float64, order="C"),
         W=np.array(facets, dtype=np.float64, order="C"),
         N=np.array(weights, dtype=np.float64),
         M=np.array(means, dtype=np.float64, order="C"),
-        S=np.array(means @ facets.T, dtype=np.float64, order="C"),
+        S=facet_scores(means, facets),
         V=np.zeros((K, m)),
+        slack=np.zeros(m) if slack is None else np.array(slack, dtype=np.float64),
         cap=np.zeros(K),
         mask=np.zeros(K, dtype=np.bool_),
         front=np.zeros(K, dtype=np.int64),
         size=np.zeros(1, dtype=np.int64),
         axis=np.where(single, np.argmax(facets != 0.0, axis=1), -1).astype(np.int64),
-        plain=bool(single.all() and not np.any(law == STUDENT)),
+        plain=pools(law, single, lenient),
+        lenient=lenient,
         shared=np.zeros(L, dtype=np.bool_) if shared is None else np.array(shared),
         square=np.zeros((K, L)),
         line=np.zeros((K, m)),
         drift=np.ones(1),
     )
     for k in range(K):
-        weigh(inst, np.int64(k))
+        weigh_law(inst, np.int64(k))
     inst.size[0] = find_front(inst.S, inst.mask, inst.front)
     return inst
 
 
+def pools(law: Ints, single: Bools, lenient: bool) -> bool:
+    """Do arms that are level on a facet pool, objective by objective? With slack an exponential law is not convex."""
+    return bool(single.all() and not np.any(law == STUDENT)) and not (lenient and bool(np.any(law == EXPONENTIAL)))
+
+
 @kernel
-def weigh(inst: LawInstance, k: Int) -> None:
+def weigh_law(inst: LawInstance, k: Int) -> None:
     """V and cap of arm k at its weight and mean."""
     law, scale, W, n = inst.law, inst.scale[k], inst.W, inst.N[k]
     L = law.size
@@ -100,17 +124,6 @@ def weigh(inst: LawInstance, k: Int) -> None:
             if W[f, q] != 0.0:
                 inst.V[k, f] += W[f, q] * W[f, q] * own / n
     inst.cap[k] = np.inf if inst.plain else n * least
-
-
-@kernel
-def score(inst: LawInstance, k: Int) -> None:
-    """Facet scores of arm k at its mean."""
-    W, M = inst.W, inst.M
-    for f in range(W.shape[0]):
-        s = 0.0
-        for q in range(W.shape[1]):
-            s += W[f, q] * M[k, q]
-        inst.S[k, f] = s
 
 
 @kernel
@@ -138,7 +151,7 @@ def put_mean(inst: LawInstance, k: Int, mean: Floats, shift: Floats, count: floa
         for q in range(mean.size):
             moved += inst.W[f, q] * shift[q]
         inst.line[k, f] += spread * moved * moved
-    score(inst, k)
+    score(inst, k, inst.M[k])
 
 
 @kernel
@@ -168,4 +181,4 @@ def pool_variances(inst: LawInstance) -> None:
             for k in range(K):
                 inst.scale[k, q] = new
     for k in range(K):
-        weigh(inst, np.int64(k))
+        weigh_law(inst, np.int64(k))

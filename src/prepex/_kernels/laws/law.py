@@ -8,7 +8,8 @@
     STUDENT       1/2 log(1 + (mu - x)^2 / scale)              root u = x - mu of s u^2 + u + s scale,  |u|^2 <= scale
 
 STUDENT is the Gaussian of unknown variance, `scale` its estimate. The last two are convex in x only where they are
-kept; every point beyond costs more than BORDER (`instance.py` makes it a bound).
+kept; every point beyond costs more than BORDER (`instance.py` makes it a bound). A code that is none of these gives
+nan everywhere; `make_instance` lets none in.
 """
 
 import math
@@ -18,29 +19,55 @@ import numpy as np
 from prepex._kernels.instance import Int
 from prepex._kernels.jit import kernel
 
-GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = 0, 1, 2, 3, 4
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = LAWS = 0, 1, 2, 3, 4
 # d(mu, x) where convexity ends.
 BORDER_EXPONENTIAL = math.log(2.0) - 0.5
 BORDER_STUDENT = 0.5 * math.log(2.0)
 LOG_2 = math.log(2.0)
 # Stands for a Poisson mean of 0 in a tilt (the dual has no maximum there, only a supremum); for a slope of 0.
 NEVER = 1e-9
+# A mean that is as good as 0, and too small to divide by.
+NOTHING = 1e-200
 STUCK = 1e-6
 # Nearer than this to the border of convexity the tilted minimum is kept there.
 KEPT = 1e-9
-NEAR = 0.03
+# Nearer to 0 than this `excess` is a series.
+NEAR = 0.1
 
 
 @kernel
-def log_ratio(u: float, mu: float) -> float:
-    """log((mu + u) / mu). `log1p` keeps the digits of a small u, and costs twice as much."""
-    return np.log1p(u / mu) if abs(u) < NEAR * mu else np.log((mu + u) / mu)
+def excess(v: float) -> float:
+    """v - log(1 + v), with all its digits: near 0 the two sides agree in all but the last of theirs.
+
+    With y = v / (2 + v): log(1 + v) = 2 (y + y^3/3 + y^5/5 + ...) and v - 2 y = v y.
+    """
+    if abs(v) > NEAR:
+        return v - math.log1p(v) if -1.0 < v < np.inf else np.inf
+    y = v / (2.0 + v)
+    z = y * y
+    rest = 1 / 3 + z * (1 / 5 + z * (1 / 7 + z * (1 / 9 + z * (1 / 11 + z * (1 / 13 + z / 15)))))
+    return y * (v - 2.0 * z * rest)
+
+
+@kernel
+def count_cost(mu: float, u: float, x: float) -> float:
+    """mu log(mu / x) + u, where x = mu + u: the more exact of the two is used."""
+    if mu <= NOTHING:
+        return u
+    if abs(u) <= NEAR * mu:
+        return mu * excess(u / mu)
+    return u - mu * math.log(x / mu) if x > 0.0 else np.inf
 
 
 @kernel
 def divergence(law: Int, mu: float, x: float, scale: float) -> float:
     """d(mu, x)."""
-    u = x - mu
+    return moved_by(law, mu, x - mu, x, scale)
+
+
+@kernel
+def moved_by(law: Int, mu: float, u: float, x: float, scale: float) -> float:
+    """d(mu, x), where u = x - mu is known better than that. Terms that are not negative: nothing cancels."""
     if law == GAUSSIAN:
         return 0.5 * u * u / scale
     if law == STUDENT:
@@ -48,15 +75,32 @@ def divergence(law: Int, mu: float, x: float, scale: float) -> float:
     if u == 0.0:
         return 0.0
     if law == BERNOULLI:
-        cost = 0.0
-        if mu > 0.0:
-            cost -= mu * log_ratio(u, mu)
-        if mu < 1.0:
-            cost -= (1.0 - mu) * log_ratio(-u, 1.0 - mu)
-        return max(cost, 0.0)
+        return count_cost(mu, u, x) + count_cost(1.0 - mu, -u, 1.0 - x)
     if law == POISSON:
-        return max(u - mu * log_ratio(u, mu), 0.0) if mu > 0.0 else u
-    return max(log_ratio(u, mu) - u / x, 0.0)
+        return count_cost(mu, u, x)
+    if law != EXPONENTIAL:
+        return np.nan
+    if abs(u) <= NEAR * x:
+        return excess(-u / x)
+    # A mean far below x: 1 - u / x has lost its digits, mu / x has not.
+    ratio = mu / x
+    return -u / x - math.log(ratio) if 0.0 < ratio < np.inf else np.inf
+
+
+@kernel
+def bent(law: Int, mu: float, x: float, scale: float) -> tuple[float, float]:
+    """(d', d'') in x at a point inside the domain, for the laws that are convex everywhere."""
+    if law == GAUSSIAN:
+        return (x - mu) / scale, 1.0 / scale
+    first, second = 1.0, 0.0
+    if mu > 0.0:
+        first, second = 1.0 - mu / x, mu / (x * x)
+    if law == BERNOULLI:
+        first -= 1.0
+        if mu < 1.0:
+            no = (1.0 - mu) / (1.0 - x)
+            first, second = first + no, second + no / (1.0 - x)
+    return first, second
 
 
 @kernel
@@ -74,6 +118,8 @@ def tilted(law: Int, mu: float, s: float, scale: float) -> float:
         return max(mu, NEVER) / (1.0 + s) if s > -1.0 else np.inf
     if law == EXPONENTIAL:
         return 2.0 * mu / (1.0 + np.sqrt(max(1.0 + 4.0 * s * mu, 0.0)))
+    if law != STUDENT:
+        return np.nan
     inside = 1.0 - 4.0 * s * s * scale
     if inside <= 0.0:
         return mu - np.sqrt(scale) if s > 0.0 else mu + np.sqrt(scale)
@@ -97,6 +143,8 @@ def softness(law: Int, mu: float, x: float, scale: float) -> float:
     if law == EXPONENTIAL:
         room = 2.0 * mu - x
         return x * x * x / room if room > KEPT * mu else STUCK * mu * mu
+    if law != STUDENT:
+        return np.nan
     square = (x - mu) * (x - mu)
     room = scale - square
     return (scale + square) * (scale + square) / room if room > KEPT * scale else STUCK * scale
@@ -109,7 +157,9 @@ def variance(law: Int, mu: float, scale: float, weight: float) -> float:
         return max(mu * (1.0 - mu), 0.25 / (weight + 1.0))
     if law == POISSON:
         return max(mu, 0.25 / (weight + 1.0))
-    return mu * mu if law == EXPONENTIAL else scale
+    if law == EXPONENTIAL:
+        return mu * mu
+    return scale if law == GAUSSIAN or law == STUDENT else np.nan
 
 
 @kernel
@@ -122,8 +172,10 @@ def most_variance(law: Int, low: float, high: float, scale: float) -> float:
         return max(high, NEVER)
     if law == EXPONENTIAL:
         return high * high
-    # log(1 + z) >= z log 2 where it is convex, z <= 1.
-    return scale / LOG_2 if law == STUDENT else scale
+    if law == STUDENT:
+        # log(1 + z) >= z log 2 where it is convex, z <= 1.
+        return scale / LOG_2
+    return scale if law == GAUSSIAN else np.nan
 
 
 @kernel
@@ -133,4 +185,4 @@ def border(law: Int, scale: float) -> float:
         return BORDER_EXPONENTIAL
     if law == STUDENT:
         return BORDER_STUDENT if 0.0 < scale < np.inf else 0.0
-    return np.inf
+    return np.inf if law == GAUSSIAN or law == BERNOULLI or law == POISSON else np.nan

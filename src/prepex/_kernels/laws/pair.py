@@ -1,19 +1,29 @@
 """One facet between two arms: what it costs to bring hub j level with arm a on facet f.
 
-    cost(a, j, f) = min N_a d(M_a, x_a) + N_j d(M_j, x_j)   s.t.  w_f . (x_j - x_a) >= 0.
+    cost(a, j, f) = min N_a d(M_a, x_a) + N_j d(M_j, x_j)   s.t.  w_f . (x_j - x_a) >= slack_f.
 
-A facet that looks at one objective pools the two means. Else the dual is a concave function of one multiplier y:
-    D(y) = sum_k N_k psi_k + y w . (M_a - M_j),   psi_k = min_x d(M_k, x) + s_k . (x - M_k),
-    s_a = y w / N_a,   s_j = -y w / N_j,   D'(y) = w . (x_a - x_j).
+A facet that looks at one objective, and without slack, pools the two means. Else the dual is a concave function of one
+multiplier y:
+    D(y) = sum_k N_k psi_k + y gap,   psi_k = min_x d(M_k, x) + s_k . (x - M_k),
+    s_a = y w / N_a,   s_j = -y w / N_j,   D'(y) = w . (x_a - x_j) + slack.
 By weak duality D(y) is a lower bound for every y >= 0.
 """
 
 import numpy as np
 
-from prepex._kernels.instance import Int
-from prepex._kernels.jit import kernel
+from prepex._kernels.instance import Int, gap, spread
+from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
-from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, divergence, most_variance, softness, tilted
+from prepex._kernels.laws.law import (
+    BERNOULLI,
+    EXPONENTIAL,
+    count_cost,
+    divergence,
+    most_variance,
+    moved_by,
+    softness,
+    tilted,
+)
 
 # Newton steps, and the share of the gap that may stay open: the value is then exact to its square.
 STEPS, CLOSED = 60, 1e-9
@@ -76,37 +86,45 @@ def lone_cost(inst: LawInstance, a: Int, j: Int, q: Int) -> float:
     x = (N[a] * above + N[j] * below) / (N[a] + N[j])
     # Pooling in floating point may fall outside by a rounding.
     x = min(max(x, min(above, below)), max(above, below))
-    return N[a] * divergence(law, above, x, first) + N[j] * divergence(law, below, x, second)
+    # The distances from the pool have more digits than the difference of two large means.
+    apart, total = above - below, N[a] + N[j]
+    down, up = -apart * N[j] / total, apart * N[a] / total
+    if law == BERNOULLI:
+        # A chance next to 1 is known by what it lacks.
+        no = (N[a] * (1.0 - above) + N[j] * (1.0 - below)) / total
+        cost = N[a] * (count_cost(above, down, x) + count_cost(1.0 - above, -down, no))
+        return cost + N[j] * (count_cost(below, up, x) + count_cost(1.0 - below, -up, no))
+    return N[a] * moved_by(law, above, down, x, first) + N[j] * moved_by(law, below, up, x, second)
 
 
 @kernel
 def test_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
     """`facet_cost`, exact where the facet looks at one objective of a one-parameter law."""
-    return lone_cost(inst, a, j, inst.axis[f]) if inst.axis[f] >= 0 else facet_cost(inst, a, j, f)
+    pools = inst.axis[f] >= 0 and inst.slack[f] == 0.0
+    return lone_cost(inst, a, j, inst.axis[f]) if pools else facet_cost(inst, a, j, f)
 
 
 @kernel
 def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
     """cost(a, j, f); 0 if j is level or ahead already."""
-    N, S = inst.N, inst.S
-    gap = S[a, f] - S[j, f]
-    if not gap > 0.0:
+    N, ahead = inst.N, gap(inst, a, j, f)
+    if not ahead > 0.0:
         return 0.0
-    if inst.plain:
+    if inst.plain and inst.slack[f] == 0.0:
         return lone_cost(inst, a, j, inst.axis[f])
     cap = min(inst.cap[a], inst.cap[j])
     if cap <= 0.0:
         return 0.0
     best = 0.0
     left, right = 0.0, np.inf
-    y = gap / (inst.V[a, f] + inst.V[j, f])
+    y = ahead / spread(inst, a, j, f)
     for _ in range(STEPS):
         cost_a, moved_a, soft_a = pushed(inst, a, f, y / N[a])
         cost_j, moved_j, soft_j = pushed(inst, j, f, -y / N[j])
-        slope = gap + moved_a - moved_j
+        slope = ahead + moved_a - moved_j
         if slope > -np.inf:
             best = max(best, N[a] * cost_a + N[j] * cost_j + y * slope)
-        if abs(slope) <= CLOSED * gap or best >= cap:
+        if abs(slope) <= CLOSED * ahead or best >= cap:
             break
         if slope > 0.0:
             left = y
@@ -144,17 +162,38 @@ def facet_bound(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
 
     At the closest point every objective of both arms has moved towards the other's side, so none by more than the gap.
     """
-    N, S = inst.N, inst.S
-    gap = S[a, f] - S[j, f]
-    if not gap > 0.0:
+    N, ahead = inst.N, gap(inst, a, j, f)
+    if not ahead > 0.0:
         return 0.0
     if inst.plain:
-        q = inst.axis[f]
+        q, slack = inst.axis[f], inst.slack[f]
         above, below = inst.M[a, q], inst.M[j, q]
-        wide = most_variance(inst.law[q], min(above, below), max(above, below), max(inst.scale[a, q], inst.scale[j, q]))
-        return 0.5 * gap * gap * (1.0 - 1e-12) / (wide * (1.0 / N[a] + 1.0 / N[j]))
+        low, high = min(above, below) - slack, max(above, below) + slack
+        wide = most_variance(inst.law[q], low, high, max(inst.scale[a, q], inst.scale[j, q]))
+        return 0.5 * ahead * ahead * (1.0 - 1e-12) / (wide * (1.0 / N[a] + 1.0 / N[j]))
     cap = min(inst.cap[a], inst.cap[j])
     if cap <= 0.0:
         return 0.0
-    wide = widest(inst, a, f, -gap) / N[a] + widest(inst, j, f, gap) / N[j]
-    return min(0.5 * gap * gap * (1.0 - 1e-9) / wide, cap)
+    wide = widest(inst, a, f, -ahead) / N[a] + widest(inst, j, f, ahead) / N[j]
+    return min(0.5 * ahead * ahead * (1.0 - 1e-9) / wide, cap)
+
+
+@part
+def pair_bound_law(inst: LawInstance, i: Int, j: Int) -> float:
+    """A lower bound of Remove(i, j): its dearest single facet. Zero iff j already dominates or equals i."""
+    bound = 0.0
+    for f in range(inst.S.shape[1]):
+        if gap(inst, i, j, f) > 0.0:
+            bound = max(bound, facet_bound(inst, i, j, np.int64(f)))
+    return bound
+
+
+@part
+def escape_bound(inst: LawInstance, a: Int, j: Int) -> float:
+    """A lower bound of what it takes for j to escape a on some facet."""
+    bound = np.inf
+    for f in range(inst.S.shape[1]):
+        bound = min(bound, facet_bound(inst, a, j, np.int64(f)))
+        if bound == 0.0:
+            break
+    return bound

@@ -1,67 +1,88 @@
 """The closest point of a star (see _kernels/star.py) when the objectives have laws of their own.
 
 Facets of one objective each (`plain`): the hub pools with the arms held above it, objective by objective; exact for
-every one-parameter family. Else the dual is smooth and concave in the multipliers y >= 0,
-    D(y) = sum_k N_k d(M_k, x_k) + sum_c y_c left_c,   left_c = w_c . (x_a - x_hub) = dD/dy_c,
+every one-parameter family, and with slack, by a root, for those that are convex. Else the dual is smooth and concave in
+the multipliers y >= 0,
+    D(y) = sum_k N_k d(M_k, x_k) + sum_c y_c left_c,   left_c = w_c . (x_a - x_hub) + slack_c = dD/dy_c,
     x_k the tilted minimum with slopes  -sum_c y_c w_c / N_hub  (the hub),  sum_{c: a} y_c w_c / N_a  (the others),
 and every Newton step is the star of a Gaussian with covariances diag(1 / d''(x)), which star.py solves exactly.
 By weak duality D bounds the star's value from below at every y. So does min(D, cap), where D is that of the
 problem kept to the region in which the laws are convex, and cap what any point outside costs.
 
-Legend (Lab)
-    x, soft   where the arms of the constraints are, and 1 / d'' there; last row: the hub      (n + 1, L)
-    load      sum_c y_c w_c                                                                    (L,)
-    point     scratch for one arm                                                              (L,)
-    OLD, LEFT further columns of Star.real: y before the step, dD/dy
+The legend of the arrays is in room.py.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int
+from prepex._kernels.instance import Floats, Int, gap, spread
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
-from prepex._kernels.laws.law import divergence, softness, tilted
-from prepex._kernels.star import (
+from prepex._kernels.laws.law import BERNOULLI, GAUSSIAN, POISSON, bent, divergence, softness, tilted
+from prepex._kernels.laws.pair import pushed
+from prepex._kernels.room import (
     ARM,
+    CAPPED,
     FACET,
     GAP,
     HUB,
+    LEFT,
+    OLD,
     RATE,
-    ROUNDING,
-    SHIFT,
     TRIAL,
-    Desk,
+    Lab,
+    Search,
     Star,
     Y,
-    pool,
-    retreat,
-    solve_pair,
+    restore,
 )
+from prepex._kernels.star import settle_from, solve_pair
 
-OLD, LEFT, COLUMNS = 4, 5, 6
 # A step that promises less than this share of D is the last; the others are halved until D grows enough.
 PRECISION, STEPS, HALVINGS, GROWTH = 1e-11, 100, 60, 1e-4
-# In place of a facet: the star is as dear as this arm's cap.
-CAPPED = -1
+# Softness of an arm that cannot move: a square of the smallest outcomes.
+TINY = 1e-200
 
 
-class Lab(NamedTuple):
-    """Scratch space of the closest point."""
-
-    desk: Desk
-    gram: Floats
-    x: Floats
-    soft: Floats
-    load: Floats
-    point: Floats
-
-
-def make_lab(n: int, m: int, L: int) -> Lab:
-    """Room for stars of n constraints."""
-    desk = Desk(np.zeros((m, m)), np.zeros((m, m)), np.zeros((4, m)))
-    return Lab(desk, np.zeros((m, m)), np.zeros((n + 1, L)), np.zeros((n + 1, L)), np.zeros(L), np.zeros(L))
+@kernel
+def balance(
+    inst: LawInstance, hub: Int, star: Star, n: Int, f: Int, extra: Int, above: float, top: float, guess: float
+) -> float:
+    """Score x of the hub, up to top, that balances with the arms of S + slack > `above` at x - slack: Newton."""
+    S, M, link, q, slack = inst.S, inst.M, star.link, inst.axis[f], inst.slack[f]
+    law, sign = inst.law[q], inst.W[f, q]
+    low, high = S[hub, f], top
+    if law == BERNOULLI:
+        # x and x - slack are chances, or their negatives.
+        low, high = max(low, slack if sign > 0.0 else slack - 1.0), min(high, 1.0 if sign > 0.0 else 0.0)
+    elif law == POISSON:
+        low, high = max(low, slack) if sign > 0.0 else low, high if sign > 0.0 else min(high, 0.0)
+    x = guess if low < guess < high else 0.5 * (low + high)
+    for _ in range(STEPS):
+        if not low < x < high:
+            break
+        first, second = bent(law, M[hub, q], sign * x, inst.scale[hub, q])
+        slope, bend = inst.N[hub] * first, inst.N[hub] * second
+        for c in range(-1, n):
+            if (c < 0 and extra < 0) or (c >= 0 and link[c, FACET] != f):
+                continue
+            a = extra if c < 0 else link[c, ARM]
+            if S[a, f] + slack > above:
+                first, second = bent(law, M[a, q], sign * (x - slack), inst.scale[a, q])
+                slope, bend = slope + inst.N[a] * first, bend + inst.N[a] * second
+        slope *= sign
+        if slope < 0.0:
+            low = x
+        else:
+            high = x
+        new = x - slope / bend
+        if not low < new < high:
+            new = 0.5 * (low + high)
+        # What is left is the square of such a step.
+        done = abs(new - x) <= 1e-9 * (1.0 + abs(x))
+        x = new
+        if done:
+            break
+    return x
 
 
 @kernel
@@ -70,7 +91,7 @@ def pooled(inst: LawInstance, hub: Int, star: Star, n: Int, f: Int, extra: Int) 
 
     From the pool of all arms above the hub, those below the pool drop out: its mean rises to the right one.
     """
-    N, S, link = inst.N, inst.S, star.link
+    N, S, link, slack = inst.N, inst.S, star.link, inst.slack[f]
     x, members = S[hub, f], -1
     while True:
         weight, total, count = N[hub], N[hub] * S[hub, f], 0
@@ -79,22 +100,25 @@ def pooled(inst: LawInstance, hub: Int, star: Star, n: Int, f: Int, extra: Int) 
             if (c < 0 and extra < 0) or (c >= 0 and link[c, FACET] != f):
                 continue
             a = extra if c < 0 else link[c, ARM]
-            if S[a, f] > x:
+            if S[a, f] + slack > x:
                 weight += N[a]
-                total += N[a] * S[a, f]
-                top = max(top, S[a, f])
+                total += N[a] * (S[a, f] + slack)
+                top = max(top, S[a, f] + slack)
                 count += 1
         if count == members or count == 0:
             break
         members = count
-        x = min(max(total / weight, x), top)
+        if slack > 0.0 and inst.law[inst.axis[f]] != GAUSSIAN:
+            x = max(balance(inst, hub, star, n, f, extra, x, top, total / weight), x)
+        else:
+            x = min(max(total / weight, x), top)
     return x
 
 
 @kernel
 def pool_cost(inst: LawInstance, hub: Int, star: Star, n: Int, f: Int, extra: Int) -> float:
     """What that pool costs."""
-    N, S, link, q = inst.N, inst.S, star.link, inst.axis[f]
+    N, S, link, q, slack = inst.N, inst.S, star.link, inst.axis[f], inst.slack[f]
     law, sign = inst.law[q], inst.W[f, q]
     x = pooled(inst, hub, star, n, f, extra)
     if x <= S[hub, f]:
@@ -104,8 +128,8 @@ def pool_cost(inst: LawInstance, hub: Int, star: Star, n: Int, f: Int, extra: In
         if (c < 0 and extra < 0) or (c >= 0 and link[c, FACET] != f):
             continue
         a = extra if c < 0 else link[c, ARM]
-        if S[a, f] > x:
-            cost += N[a] * divergence(law, inst.M[a, q], sign * x, inst.scale[a, q])
+        if S[a, f] + slack > x:
+            cost += N[a] * divergence(law, inst.M[a, q], sign * (x - slack), inst.scale[a, q])
     return cost
 
 
@@ -135,22 +159,23 @@ def dual(inst: LawInstance, hub: Int, star: Star, n: Int, lab: Lab) -> float:
             if at == np.inf:
                 return -np.inf
             x[row, q] = at
-            soft[row, q] = max(softness(law[q], M[k, q], at, scale[k, q]), 1e-30)
+            soft[row, q] = max(softness(law[q], M[k, q], at, scale[k, q]), TINY)
             value += N[k] * divergence(law[q], M[k, q], at, scale[k, q])
     for c in range(n):
         left = 0.0
         row = 0 if pair else c
         for q in range(L):
             left += W[link[c, FACET], q] * (x[row, q] - x[own, q])
+        left += inst.slack[link[c, FACET]]
         real[c, LEFT] = left
         value += real[c, Y] * left
     return value
 
 
 @part
-def local_star(inst: LawInstance, hub: Int, star: Star, n: Int, pair: bool, lab: Lab) -> None:
+def local_star(inst: LawInstance, hub: Int, n: Int, pair: bool, s: Search) -> None:
     """The Gaussian star around the current point: GAP = left + Q y, with RATE and gram, or Q of a pair."""
-    W, N, link, real, soft = inst.W, inst.N, star.link, star.real, lab.soft
+    W, N, link, real, soft, lab, quad = inst.W, inst.N, s.star.link, s.star.real, s.lab.soft, s.lab, s.desk.quad
     m, L = W.shape
     own = soft.shape[0] - 1
     for f in range(m):
@@ -161,54 +186,28 @@ def local_star(inst: LawInstance, hub: Int, star: Star, n: Int, pair: bool, lab:
                 other += W[f, q] * W[g, q] * soft[0, q]
             lab.gram[f, g] = entry
             if pair:
-                lab.desk.quad[f, g] = entry / N[hub] + other / N[link[0, ARM]]
+                quad[f, g] = entry / N[hub] + other / N[link[0, ARM]]
     for c in range(n):
         f, a = link[c, FACET], link[c, ARM]
         real[c, OLD] = real[c, Y]
-        gap = real[c, LEFT]
+        ahead = real[c, LEFT]
         if pair:
             for d in range(n):
-                gap += lab.desk.quad[f, d] * real[d, Y]
+                ahead += quad[f, d] * real[d, Y]
         else:
             own_soft = 0.0
             for q in range(L):
                 own_soft += W[f, q] * W[f, q] * soft[c, q]
-                gap += W[f, q] * soft[own, q] * lab.load[q] / N[hub]
+                ahead += W[f, q] * soft[own, q] * lab.load[q] / N[hub]
             real[c, RATE] = N[a] / own_soft
-            gap += real[c, Y] / real[c, RATE]
-        real[c, GAP] = gap
-
-
-@part
-def settle_from(star: Star, n: Int, gram: Floats, N: float, desk: Desk) -> None:
-    """`settle` of star.py from any Y >= 0."""
-    link, real, vec = star.link, star.real, desk.vec
-    enter = np.int64(-1)
-    stalled = False
-    while not stalled:
-        while True:
-            pool(star, n, enter, gram, N, desk)
-            for c in range(n):
-                real[c, TRIAL] = real[c, RATE] * (real[c, GAP] - vec[SHIFT, link[c, FACET]])
-            drop = retreat(real, n, enter)
-            if drop < 0:
-                break
-            stalled = drop == enter
-            enter = np.int64(-1)
-        worst, enter = 0.0, np.int64(-1)
-        for c in range(n):
-            if real[c, Y] <= 0.0:
-                shift = vec[SHIFT, link[c, FACET]]
-                left = real[c, GAP] - shift
-                if left > worst and left > ROUNDING * (abs(real[c, GAP]) + abs(shift)):
-                    worst, enter = left, np.int64(c)
-        if enter < 0:
-            break
+            ahead += real[c, Y] / real[c, RATE]
+        real[c, GAP] = ahead
 
 
 @kernel
-def newton(inst: LawInstance, hub: Int, star: Star, n: Int, cap: float, lab: Lab) -> float:
+def newton(inst: LawInstance, hub: Int, n: Int, cap: float, s: Search) -> float:
     """max_y D(y) from the given Y by projected Newton, or at least `cap`. Leaves Y, x and LEFT at the answer."""
+    star, lab = s.star, s.lab
     real, pair = star.real, is_pair(star, n)
     value = dual(inst, hub, star, n, lab)
     if value < 0.0:
@@ -218,11 +217,11 @@ def newton(inst: LawInstance, hub: Int, star: Star, n: Int, cap: float, lab: Lab
     for _ in range(STEPS):
         if value >= cap:
             break
-        local_star(inst, hub, star, n, pair, lab)
+        local_star(inst, hub, n, pair, s)
         if pair:
-            solve_pair(star, lab.desk)
+            solve_pair(star, s.desk)
         else:
-            settle_from(star, n, lab.gram, inst.N[hub], lab.desk)
+            settle_from(star, n, np.int64(-1), lab.gram, inst.N[hub], s.desk)
         slope = 0.0
         for c in range(n):
             real[c, TRIAL] = real[c, Y] - real[c, OLD]
@@ -248,43 +247,43 @@ def newton(inst: LawInstance, hub: Int, star: Star, n: Int, cap: float, lab: Lab
 
 
 @kernel
-def settle_pools(inst: LawInstance, hub: Int, star: Star, n: Int, lab: Lab) -> None:
+def settle_pools(inst: LawInstance, hub: Int, n: Int, s: Search) -> None:
     """The pools of a plain star: writes HUB and Y."""
-    S, link, real, vec = inst.S, star.link, star.real, lab.desk.vec
+    S, star, link, real, vec = inst.S, s.star, s.star.link, s.star.real, s.desk.vec
     for f in range(S.shape[1]):
-        vec[HUB, f] = pooled(inst, hub, star, n, f, np.int64(-1))
+        vec[HUB, f] = pooled(inst, hub, star, n, f, np.int64(-1)) - S[hub, f]
     for c in range(n):
         a, f = link[c, ARM], link[c, FACET]
-        real[c, Y] = max(inst.N[a] * (S[a, f] - vec[HUB, f]), 0.0)
+        real[c, Y] = max(inst.N[a] * (gap(inst, a, hub, f) - vec[HUB, f]), 0.0)
 
 
 @kernel
-def settle_law(inst: LawInstance, hub: Int, star: Star, n: Int, cap: float, lab: Lab) -> float:
+def settle_law(inst: LawInstance, hub: Int, n: Int, cap: float, s: Search) -> float:
     """Closest point of a star with one constraint an arm that is not plain, from the given Y; writes Y and HUB."""
-    W, vec = inst.W, lab.desk.vec
+    W, vec, lab = inst.W, s.desk.vec, s.lab
     m, L = W.shape
-    value = newton(inst, hub, star, n, cap, lab)
+    value = newton(inst, hub, n, cap, s)
     own = lab.x.shape[0] - 1
     for f in range(m):
         vec[HUB, f] = 0.0
         for q in range(L):
-            vec[HUB, f] += W[f, q] * lab.x[own, q]
+            vec[HUB, f] += W[f, q] * (lab.x[own, q] - inst.M[hub, q])
     return min(value, cap)
 
 
 @kernel
-def remove_law(inst: LawInstance, i: Int, j: Int, star: Star, lab: Lab) -> float:
+def remove_law(inst: LawInstance, i: Int, j: Int, s: Search) -> float:
     """Closest point of Remove(i, j): hub j, a constraint on arm i for every facet. Writes the star, returns v."""
-    link, real, S, V = star.link, star.real, inst.S, inst.V
-    m = S.shape[1]
+    star, link, real = s.star, s.star.link, s.star.real
+    m = inst.S.shape[1]
     cap = min(inst.cap[i], inst.cap[j])
     value, apart = 0.0, False
     for c in range(m):
         link[c, ARM] = i
         link[c, FACET] = c
-        gap = max(S[i, c] - S[j, c], 0.0)
-        apart = apart or gap > 0.0
-        real[c, Y] = gap if inst.plain or gap == 0.0 else gap / (V[i, c] + V[j, c])
+        ahead = max(gap(inst, i, j, c), 0.0)
+        apart = apart or ahead > 0.0
+        real[c, Y] = ahead if inst.plain or ahead == 0.0 else ahead / spread(inst, i, j, c)
     if inst.plain:
         for c in range(m):
             if real[c, Y] > 0.0:
@@ -294,7 +293,7 @@ def remove_law(inst: LawInstance, i: Int, j: Int, star: Star, lab: Lab) -> float
         # Exactly 0, and not what is left of the dual of a Poisson mean of 0: it tells that i is dominated now.
         return value
     if cap > 0.0:
-        value = newton(inst, j, star, m, cap, lab)
+        value = newton(inst, j, m, cap, s)
     if value >= cap:
         for c in range(m):
             real[c, Y] = 0.0
@@ -317,9 +316,9 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
             x = pooled(inst, hub, star, n, f, np.int64(-1))
             held = k == hub
             for c in range(n):
-                held = held or (link[c, ARM] == k and link[c, FACET] == f and S[k, f] > x)
+                held = held or (link[c, ARM] == k and link[c, FACET] == f and S[k, f] + inst.slack[f] > x)
             if held and x > S[hub, f]:
-                out[inst.axis[f]] = W[f, inst.axis[f]] * x
+                out[inst.axis[f]] = W[f, inst.axis[f]] * (x if k == hub else x - inst.slack[f])
         return
     for c in range(n):
         if link[c, FACET] >= 0 and (k == hub or link[c, ARM] == k):
@@ -331,7 +330,7 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
 
 
 @kernel
-def arm_cost(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, point: Floats) -> float:
+def arm_cost_law(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, point: Floats) -> float:
     """d(M_k, M'_k) of the hub or an arm of the star. A star at its cap costs what that arm's border costs."""
     if n == 0:
         return 0.0
@@ -344,10 +343,79 @@ def arm_cost(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, point: Flo
     return cost
 
 
+# What the search asks of a model (search.py).
+
+
 @part
-def first_of(star: Star, hub: Int, c: Int) -> bool:
-    """Is the arm of constraint c (-1: the hub) not one before it?"""
-    first = True
-    for d in range(-1, c):
-        first = first and star.link[c, ARM] != (hub if d < 0 else star.link[d, ARM])
-    return first
+def start_law(inst: LawInstance, s: Search) -> None:
+    """Nothing pushes the hub yet."""
+    for q in range(s.lab.load.size):
+        s.lab.load[q] = 0.0
+
+
+@part
+def cap_law(inst: LawInstance, j: Int) -> tuple[float, Int]:
+    """(The smallest cap among the hub and the front, its arm): what Add(j) can cost at most as far as is known."""
+    cap, arm = inst.cap[j], np.int64(j)
+    for p in range(inst.size[0]):
+        if inst.cap[inst.front[p]] < cap:
+            cap, arm = inst.cap[inst.front[p]], inst.front[p]
+    return cap, arm
+
+
+@part
+def node_bound_law(inst: LawInstance, v: float, hardest: float) -> float:
+    """A Gaussian's cost is no bound here."""
+    return v
+
+
+@kernel
+def hub_dual(inst: LawInstance, j: Int, f: Int, more: float, lab: Lab) -> float:
+    """sum_q min_x d(M_j, x) + s (x - M_j) of the hub, if `more` w_f is added to its load."""
+    law, scale, M, N, w = inst.law, inst.scale, inst.M, inst.N[j], inst.W[f]
+    value = 0.0
+    for q in range(law.size):
+        s = -(lab.load[q] + more * w[q]) / N
+        x = tilted(law[q], M[j, q], s, scale[j, q])
+        if x == np.inf:
+            return -np.inf
+        value += divergence(law[q], M[j, q], x, scale[j, q]) + s * (x - M[j, q])
+    return value
+
+
+@part
+def child_bound_law(
+    inst: LawInstance, j: Int, a: Int, f: Int, v: float, left: float, s: Search, d: Int, cap: float
+) -> float:
+    """What the node at level d, of value v, costs at least with (a, f) in addition.
+
+    Known exactly where facets look at one objective (one pool changes); else by weak duality D with the new
+    multiplier at a Gaussian's guess.
+    """
+    if inst.plain:
+        before = pool_cost(inst, j, s.star, d, f, np.int64(-1)) if d > 0 else 0.0
+        bound = v + max(pool_cost(inst, j, s.star, d, f, a) - before, 0.0)
+    else:
+        y = left / spread(inst, a, j, f)
+        cost, shift, _ = pushed(inst, a, f, y / inst.N[a])
+        gain = -np.inf
+        if shift > -np.inf:
+            gain = inst.N[a] * cost + y * shift + y * gap(inst, a, j, f)
+            gain += inst.N[j] * (hub_dual(inst, j, f, y, s.lab) - hub_dual(inst, j, f, 0.0, s.lab))
+        bound = v + max(gain, 0.0) * (1.0 - 1e-9)
+    return min(bound, cap)
+
+
+@part
+def take_law(inst: LawInstance, j: Int, a: Int, f: Int, s: Search, d: Int, cap: float, least: float) -> float:
+    """The child of the node at level d: its star and the constraint (a, f). Returns its value, `least` if plain."""
+    s.star.link[d, ARM] = a
+    s.star.link[d, FACET] = f
+    value = 0.0
+    if inst.plain:
+        settle_pools(inst, j, d + 1, s)
+    else:
+        restore(s, d)
+        s.star.real[d, Y] = 0.0
+        value = settle_law(inst, j, d + 1, cap, s)
+    return max(least, value)

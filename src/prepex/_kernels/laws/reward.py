@@ -6,7 +6,8 @@ import numpy as np
 
 from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel
-from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, POISSON
+from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT, count_cost
+from prepex._kernels.laws.penalty import rest
 
 
 @kernel
@@ -15,7 +16,10 @@ def poisson_from(mean: float, u: float) -> float:
     if mean <= 0.0:
         return 0.0
     high = np.floor(mean)
-    up = np.exp(high * np.log(mean) - mean - math.lgamma(high + 1.0))
+    # mean^high exp(-mean) / high!, by Stirling's formula: its parts are as large as the mean times its logarithm.
+    up = math.exp(-mean)
+    if high > 0.0:
+        up = math.exp(-count_cost(high, mean - high, mean) - rest(high)) / math.sqrt(2.0 * math.pi * high)
     low, down = high, up
     left = u - up
     while left >= 0.0:
@@ -46,8 +50,10 @@ def pay_law(law: Ints, mean: Floats, deviation: Floats, reward: Floats) -> None:
             reward[q] = poisson_from(mean[q], reward[q])
         elif law[q] == EXPONENTIAL:
             reward[q] = mean[q] * reward[q]
-        else:
+        elif law[q] == GAUSSIAN or law[q] == STUDENT:
             reward[q] = mean[q] + deviation[q] * reward[q]
+        else:
+            reward[q] = np.nan
 
 
 def reward_of(law: Int, mean: float, deviation: float, noise: float) -> float:

@@ -1,8 +1,9 @@
 // Requests to this server, with the token of this tab if there is one.
 export class Refused extends Error {
-  constructor(status, words) {
+  constructor(status, words, seconds = null) {
     super(words);
     this.status = status;
+    this.seconds = seconds; // after which to try again, if the server says so
   }
 }
 
@@ -22,7 +23,8 @@ function words(detail, status) {
 }
 
 export async function call(path, { method = "GET", body, headers = {}, signal } = {}) {
-  const sent = { ...headers };
+  // What a page reads is counted apart from what scripts of the same person do.
+  const sent = { "X-Prepex-Page": "1", ...headers };
   if (token.get()) sent.Authorization = "Bearer " + token.get();
   if (body !== undefined) sent["Content-Type"] = "application/json";
   let answer;
@@ -41,7 +43,7 @@ export async function call(path, { method = "GET", body, headers = {}, signal } 
   } catch {
     // Not JSON: the status says enough.
   }
-  throw new Refused(answer.status, words(detail, answer.status));
+  throw new Refused(answer.status, words(detail, answer.status), Number(answer.headers.get("retry-after")) || null);
 }
 
 export const get = async (path) => (await call(path)).json();

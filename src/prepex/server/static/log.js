@@ -3,7 +3,7 @@ import { get, path } from "./api.js";
 import { at, cell, el, keyed, say } from "./dom.js";
 import { correct, voidPull } from "./pulls.js";
 import { may } from "./session.js";
-import { moment, pairs } from "./words.js";
+import { moment, pairs, plural } from "./words.js";
 
 const size = () => (matchMedia("(max-width: 860px)").matches ? 8 : 20);
 const LABELS = ["Event", "Time", "Kind", "Arm", "Token", "Says", "By"];
@@ -37,7 +37,7 @@ function turn(view, by, done) {
 
 function make(view, event, done) {
   const data = event.data, arm = "arm" in data ? view.arms[data.arm].name : "";
-  const says = event.kind === "config" ? `created by prepex ${event.version}` : [data.n ? `${data.n} outcomes, means` : "", data.outcome ? pairs(data.outcome) : "", data.reason ? `because: ${data.reason}` : "", data.source ? `from ${data.source}` : ""].filter(Boolean).join("; ");
+  const says = event.kind === "config" ? `created by prepex ${event.version}` : [data.n ? `${plural(data.n, "outcome")}, means` : "", data.outcome ? pairs(data.outcome) : "", data.reason ? `because: ${data.reason}` : "", data.source ? `from ${data.source}` : ""].filter(Boolean).join("; ");
   const texts = [String(event.position), moment(event.time), event.kind, arm, data.token || "", says, event.actor];
   const row = el("tr", {}, ...texts.map((text, k) => cell(LABELS[k], text, k === 1 ? "time" : k === 4 ? "token" : k === 3 || k === 5 ? "wide" : "")));
   if (!may("owner")) return row;

@@ -2,14 +2,18 @@
 import { token } from "./api.js";
 import { setUpCreate, showCreate } from "./create.js";
 import { at, say } from "./dom.js";
-import { showList } from "./list.js";
+import { clearList, showList } from "./list.js";
+import { hush, listen } from "./news.js";
 import { enter, leave, may } from "./session.js";
 import { clear, refresh, setUpStudy, showStudy } from "./study.js";
 
 const VIEWS = ["list-view", "create-view", "study-view", "login"];
 // Milliseconds between two tries when the server cannot be reached: doubled each time, up to the last.
 const [FIRST, LAST] = [2000, 30000];
+// Milliseconds until all is fetched again: while news are heard, without them, and when the server had only an old answer.
+const [HEARD, DEAF, SOON] = [60000, 5000, 1000];
 let entered = false;
+let heard = false;
 let timer = null;
 let wait = FIRST;
 let turn = 0;
@@ -43,16 +47,32 @@ async function run() {
       await enter();
       entered = true;
     }
-    const next = await render();
+    if (!document.hidden) listen({ changed, lost });
+    const old = await render();
     if (mine !== turn) return;
     online();
     wait = FIRST;
-    if (next !== null) timer = setTimeout(run, next);
+    if (!document.hidden) timer = setTimeout(run, old ? SOON : heard ? HEARD : DEAF);
   } catch (problem) {
     if (mine === turn) failed(problem);
   }
 }
 
+/** News: what is shown may be old. */
+function changed(names) {
+  const wanted = place(), before = heard;
+  heard = true;
+  // The first news only say that they are heard; what came before them was fetched just now, or is fetched soon.
+  if (names === null ? !before : wanted.kind === "list" || (wanted.kind === "study" && names.includes(wanted.name))) run();
+}
+
+function lost(problem) {
+  heard = false;
+  // At once: is it the news alone, or the server?
+  if (problem === null || problem.status === 0) run();
+}
+
+/** Answers whether what came is old already. */
 async function render() {
   const wanted = place();
   if (wanted.kind === "study") {
@@ -66,27 +86,27 @@ async function render() {
       show("create-view");
       showCreate();
     }
-    return null;
+    return false;
   }
   if (at("list-view").hidden) show("list-view");
-  await showList();
-  return 5000;
+  return showList();
 }
 
 function failed(problem) {
   if (problem.status === 401) {
     if (token.get()) say(at("error"), "This token is not known here.");
-    leave();
-    clear();
-    entered = false;
+    signedOut();
     show("login");
     at("token").focus();
     return;
   }
   if (problem.status === 0 || problem.status === 429 || problem.status >= 500) {
+    const busy = problem.status === 429 || problem.status === 503;
+    const pause = busy && problem.seconds ? Math.min(1000 * problem.seconds, LAST) : wait;
     at("connection").hidden = false;
-    say(at("connection"), `Offline: ${problem.message}. What you see may be old; trying again in ${Math.round(wait / 1000)} s.`);
-    timer = setTimeout(run, wait);
+    at("connection").dataset.state = busy ? "busy" : "offline";
+    say(at("connection"), `${busy ? "Busy" : "Offline"}: ${problem.message}. What you see may be old; trying again in ${Math.round(pause / 1000)} s.`);
+    timer = setTimeout(run, pause);
     wait = Math.min(2 * wait, LAST);
     return;
   }
@@ -99,7 +119,15 @@ function failed(problem) {
 function online() {
   if (at("connection").hidden) return;
   at("connection").hidden = true;
-  announce("Online again.");
+  if (at("connection").dataset.state === "offline") announce("Online again.");
+}
+
+function signedOut() {
+  leave();
+  clear();
+  clearList();
+  hush();
+  [entered, heard] = [false, false];
 }
 
 function start() {
@@ -113,14 +141,19 @@ function start() {
     run();
   });
   at("leave").addEventListener("click", () => {
-    leave();
-    entered = false;
+    signedOut();
     announce("");
     run();
   });
   addEventListener("hashchange", route);
   addEventListener("online", run);
-  document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : run()));
+  addEventListener("offline", run);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) return run();
+    clearTimeout(timer);
+    hush();
+    heard = false;
+  });
   route();
 }
 

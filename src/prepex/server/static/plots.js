@@ -1,7 +1,7 @@
 // The plots. Plotly understands a few tags in text, so names are escaped for it.
 import { el } from "./dom.js";
 import { ellipse, places, range, staircase } from "./geometry.js";
-import { around, number, short } from "./words.js";
+import { around, number, plural, short } from "./words.js";
 
 let loading = null;
 
@@ -64,7 +64,7 @@ function hover(view, k) {
   const arm = view.arms[k];
   const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${plain(around(arm, q))}`);
   const state = `${arm.front ? "looks Pareto optimal" : "looks dominated"}${arm.decided ? ", decided" : ", not decided yet"}`;
-  return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, `${plain(number(arm.n))} outcomes`, state].join("<br>");
+  return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, plural(arm.n, "outcome"), state].join("<br>");
 }
 
 const marks = (view, ks, colour, front) => ({
@@ -132,9 +132,9 @@ export function drawRows(place, view) {
 export function drawCounts(place, view) {
   const colour = theme(), ks = view.arms.map((_, k) => k);
   const bar = (name, key, shade, text) => ({ type: "bar", orientation: "h", name, y: ks, x: ks.map((k) => view.arms[k][key]), marker: { color: shade },
-    hovertext: ks.map((k) => `${plain(short(view.arms[k].name, 60))}: ${number(view.arms[k][key])} ${text}`), hoverinfo: "text", textposition: "none" });
+    hovertext: ks.map((k) => `${plain(short(view.arms[k].name, 60))}: ${text(view.arms[k][key])}`), hoverinfo: "text", textposition: "none" });
   const most = Math.max(...ks.map((k) => view.arms[k].n + view.arms[k].pending), 1);
-  const data = [bar("outcomes", "n", ks.map((k) => (view.arms[k].front ? colour.accent : colour.other)), "outcomes"), bar("pending", "pending", colour.needed, "pending")];
+  const data = [bar("outcomes", "n", ks.map((k) => (view.arms[k].front ? colour.accent : colour.other)), (n) => plural(n, "outcome")), bar("pending", "pending", colour.needed, (n) => `${number(n)} pending`)];
   const shape = layout(colour, { legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", traceorder: "normal", itemclick: false, itemdoubleclick: false }, barmode: "stack", bargap: 0.3, xaxis: { range: [0, most * 1.05], title: "pulls", fixedrange: true, nticks: 6 }, yaxis: rows(view, nameWidth(place)) });
   return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });
 }

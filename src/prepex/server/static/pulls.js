@@ -81,7 +81,7 @@ export function correct(view, token, arm, known, done) {
 export function voidPull(view, token, arm, done) {
   openForm({
     title: `Void: ${short(arm, 60)}`,
-    words: `The pull ${token} will not count. A reason that depends on the outcome voids the guarantee.`,
+    words: `The pull ${token} will not count. A reason that depends on any outcome, this one's or another's, voids the guarantee.`,
     button: "Void",
     fields: [{ name: "reason", label: "Reason", required: true }],
     send: async ({ reason }) => {

@@ -5,7 +5,7 @@ import { at, cell, el, facts, keyed, say } from "./dom.js";
 import { drawLog, restart } from "./log.js";
 import { drawCounts, drawEvidence, drawPair, drawRows, forget, load } from "./plots.js";
 import { drawPulls } from "./pulls.js";
-import { STATES, around, number, plural, short, span } from "./words.js";
+import { STATES, apart, around, number, plural, short, span } from "./words.js";
 
 let name = null;
 let view = null;
@@ -40,22 +40,22 @@ export function showStudy(wanted) {
   document.title = `${wanted} – prepex`;
 }
 
-/** Fetch and draw; answers how many milliseconds to wait before the next time. */
+/** Fetch and draw; answers whether the server was still busy with something newer. */
 export async function refresh() {
   const asked = name, mine = (turns += 1);
   const answer = await call(path(asked, "view"), { headers: tag ? { "If-None-Match": tag } : {} });
-  if (answer.status === 304) return 2000;
+  const old = answer.headers.has("prepex-stale");
+  if (answer.status === 304) return old;
   const found = await answer.json();
   await load();
   // A slow answer must not undo a later one.
-  if (asked !== name) return 0;
-  if (mine < drawn) return 2000;
+  if (asked !== name || mine < drawn) return old;
   drawn = mine;
   const before = view;
   [view, tag] = [found, answer.headers.get("etag")];
   draw(before);
   await drawLog(view, done);
-  return view.history.complete ? 2000 : 200;
+  return old;
 }
 
 function draw(before) {
@@ -76,7 +76,7 @@ function draw(before) {
 }
 
 function drawTiles() {
-  const share = view.reached === null ? "–" : `${number(view.reached, 3)} of ${number(view.needed, 3)}`;
+  const share = view.reached === null ? "–" : apart(view.reached, view.needed, 3).join(" of ");
   const ahead = view.answer.done ? "–" : view.forecast === null ? "unknown" : `about ${number(view.forecast)}`;
   const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [view.design.threshold === "certified" ? "Certified margin" : "Evidence", share],
     ["More pulls", ahead], ["Decided arms", `${view.answer.decided.length} of ${view.arms.length}`]];
@@ -109,13 +109,13 @@ function drawPlots() {
   const some = view.history.points.some((point) => point[1] !== null);
   at("evidence").hidden = !some;
   at("evidence-empty").hidden = some;
-  say(at("evidence-empty"), "Nothing yet: the evidence starts when every arm has been tried" + (view.design.threshold === "certified" ? ", and tried again after the pilot." : "."));
+  say(at("evidence-empty"), "Nothing yet: the evidence starts when every arm has been tried" + (view.design.threshold === "certified" ? ", tried again after the pilot, and every test has something to go by; the words at the top say what is missing." : "."));
   if (some) drawEvidence(at("evidence"), view);
-  const ahead = !view.answer.done && view.forecast ? ` At the current rate after about ${number(view.n_pulls + view.forecast)} outcomes (dotted).` : "";
+  const ahead = !view.answer.done && view.forecast ? ` At the current rate after about ${plural(view.n_pulls + view.forecast, "outcome")} (dotted).` : "";
   const first = view.history.points.findIndex((point) => point[1] !== null);
   const gaps = some && view.history.points.slice(first).some((point) => point[1] === null) ? " In the gaps nothing spoke for the answer of that time." : "";
   const words = some ? `The study stops when the solid line reaches the dashed one.${ahead}${gaps}` : "";
-  say(at("evidence-words"), view.history.complete ? words : `Looking back: ${number(view.history.n_pulls)} of ${number(view.n_pulls)} outcomes.`);
+  say(at("evidence-words"), words);
 }
 
 function drawMeans(chosen) {
@@ -168,7 +168,7 @@ function ask(event) {
     if (!Number.isInteger(n) || n < 1) throw new Error("How many must be a whole number from 1.");
     at("ask-button").disabled = true;
     try {
-      const tickets = await post(path(name, "ask"), { n });
+      const tickets = await post(path(name, "ask"), { n, new: true });
       await done(tickets.length ? `Try ${tickets.map((ticket) => `${ticket.arm} (${ticket.token})`).join(", ")}.` : "There is nothing to hand out: the study has stopped, or the rest of its budget is out.");
       const row = tickets.length && [...at("pulls").tBodies[0].rows].find((each) => each.dataset.key === tickets[0].token);
       if (row) row.querySelector("button")?.focus();

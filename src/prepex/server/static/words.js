@@ -1,16 +1,60 @@
 // Numbers and times in words.
 export const short = (text, most = 22) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
+// Beyond these powers of ten a number has an exponent; a double has no more digits than MOST. The same as numerals.py.
+const [SMALLEST, LARGEST, MOST] = [-5, 15, 17];
+const power = (value, digits) => Number(value.toExponential(digits - 1).split("e")[1]);
+const exponent = (of) => `e${of < 0 ? "-" : "+"}${String(Math.abs(of)).padStart(2, "0")}`;
+const fixed = (value, places) => value.toFixed(places).replace(/^(-?\d+)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
+const stripped = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+/** At least so many significant digits, all of those before the point, and no zeros behind the last. */
 export function number(value, digits = 4) {
   if (value === null || value === undefined) return "";
-  return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(digits)));
+  if (value === 0) return "0";
+  const first = power(value, digits);
+  if (first >= SMALLEST && first < LARGEST) return stripped(fixed(value, Math.max(digits - 1 - first, 0)));
+  return stripped(value.toExponential(digits - 1).split("e")[0]) + exponent(first);
 }
 
-/** An arm's mean of objective q, and the ends of its region. */
+/** Two numbers, with so many digits that they differ, and that their difference has two of its own. */
+export function apart(one, other, digits = 4) {
+  const gap = Math.abs(one - other);
+  if (gap === 0) return [number(one, digits), number(other, digits)];
+  const last = power(gap, 2) - 1;
+  let needed = [one, other].map((value) => (value ? Math.max(digits, power(value, digits) - last + 1) : digits));
+  for (;;) {
+    const shown = [one, other].map((value, k) => number(value, Math.min(needed[k], MOST)));
+    if (shown[0] !== shown[1] || Math.min(...needed) >= MOST) return shown;
+    needed = needed.map((most) => most + 1);
+  }
+}
+
+/** Numbers to the same place, which shows so many digits of `size`; and a common power of ten, "" for none. */
+function aligned(values, size, digits) {
+  const top = Math.max(...values.map(Math.abs));
+  if (top === 0) return [values.map((value) => number(value)), ""];
+  const first = power(top, 1), shift = first >= SMALLEST && first < LARGEST ? 0 : first;
+  const last = size > 0 ? power(size, digits) - digits + 1 : first - 3;
+  const places = Math.min(Math.max(shift - last, 0), MOST - 1 + shift - first);
+  return [values.map((value) => fixed(value / 10 ** shift, places)), shift ? exponent(shift) : ""];
+}
+
+export function measured(value, error, digits = 2) {
+  const [[shown, spread], end] = aligned([value, error], error, digits);
+  return end ? `(${shown} ± ${spread})${end}` : `${shown} ± ${spread}`;
+}
+
+export function within(value, low, high, digits = 2) {
+  const [[middle, start, stop], end] = aligned([value, low, high], high - low, digits);
+  return end ? `(${middle} [${start}, ${stop}])${end}` : `${middle} [${start}, ${stop}]`;
+}
+
+/** An arm's mean of objective q, and its region: symmetric, or its two ends. */
 export function around(arm, q) {
   if (!arm.interval) return number(arm.mean[q]);
   const [low, high] = arm.interval[q];
-  return arm.radius === null ? `${number(arm.mean[q])} [${number(low, 3)}, ${number(high, 3)}]` : `${number(arm.mean[q])} ± ${number(0.5 * (high - low), 3)}`;
+  return arm.radius === null ? within(arm.mean[q], low, high) : measured(arm.mean[q], 0.5 * (high - low));
 }
 
 export function span(seconds) {

@@ -1,0 +1,333 @@
+"""The certified test of two known Gaussians on a facet.
+
+For a facet w and arms i, j with scores x_k = w . M_k, x_i raised by the slack, and variances s_k^2 = w' cov_k w of one
+reward,
+
+    A_k(u; rho) = g(z) + 1/2 log(rho / (N_k + rho)),   z = N_k u / (s_k sqrt(N_k + rho)),
+    g(z) = log 2 Phi(z) + z^2 / 2,
+    e_w(i over j) = min_x log 1/J sum_rho exp(A_i(x_i - x; rho) + A_j(x - x_j; rho)),       -inf if x_i <= x_j:
+
+evidence against w . mu_i <= w . mu_j, valid at any time and under any sampling (docs/certified.md). An e is computed
+only as far as it matters: inside a window (low, high).
+
+Legend
+    rho       the grid, ascending                                       (J,)
+    shrink    1/2 log(rho / (N_k + rho))                                (K, J)
+    soft      (N_k + rho) / N_k^2, so that z^2 = u^2 / (s_k^2 soft)     (K, J)
+    y         x_i - x, the variable of the minimisation;  gap = x_i - x_j
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from prepex._kernels.instance import Floats, Int, KnownInstance, gap, ratio, weigh_known
+from prepex._kernels.jit import kernel, part
+
+# Prices of a test of an arm in the answer, of one outside it, and of the arm that is over that one (margin.py).
+IN_FRONT, OUT_OF_FRONT, AS_RIVAL = 0, 1, 2
+
+# g'(0): the mean of |X|, X standard normal; also its density and its hazard rate at 0.
+SLOPE = math.sqrt(2.0 / math.pi)
+LOG_4 = math.log(4.0)
+# The Mills ratio (1 - Phi(v)) / phi(v) as a quotient of polynomials, ascending: relative error 2e-15 for v in [0, 8].
+ABOVE = (
+    1.2533141373154992,
+    1.5117741219924652,
+    0.9078709250177256,
+    0.33635338136713555,
+    0.08189889220386927,
+    0.013043814851396196,
+    0.0012610427142813031,
+    5.763060475764844e-05,
+)
+BELOW = (
+    1.0,
+    2.0041057921618206,
+    1.8234212640587513,
+    0.9871594685445081,
+    0.34928955210913215,
+    0.08315943572651263,
+    0.013101468797329223,
+    0.0012610420218439557,
+    5.7630614526211367e-05,
+)
+# Beyond these Phi is 1 to 1e-12, or a continued fraction is more precise.
+CERTAIN, REMOTE, DEPTH = 7.0, -8.0, 30
+# The minimum is found to this share of 1 + |e|; after PATIENCE Newton steps every other step halves the bracket.
+PRECISION, PATIENCE, STEPS = 1e-12, 12, 120
+# The start: at most this many steps, fewer once a step moves z by less than this.
+WARM_UP, CLOSE = 6, 0.02
+
+
+class Grid(NamedTuple):
+    """The grid of mixture constants and what depends on them and on an arm's weight alone."""
+
+    rho: Floats
+    shrink: Floats
+    soft: Floats
+
+
+class KnownFresh(NamedTuple):
+    """The outcomes that the certified tests may use, with the answer of all outcomes."""
+
+    inst: KnownInstance
+    grid: Grid
+    N: Floats
+
+    @property
+    def with_laws(self) -> bool:
+        """Which model it is of."""
+        return False
+
+
+def default_grid() -> Floats:
+    """4, 64, 1024, 16384, the middle ones twice: effects of 1/2 to 1/128 of a standard deviation.
+
+    A finer grid pays more for its number (log J) than it gains by being closer to the best constant; a constant
+    that is named twice weighs twice.
+    """
+    return np.array([4.0, 64.0, 64.0, 1024.0, 1024.0, 16384.0])
+
+
+def make_grid(weights: Floats, rho: Floats) -> Grid:
+    """The grid at the given weights."""
+    N = np.array(weights, dtype=np.float64)[:, None]
+    rho = np.sort(np.array(rho, dtype=np.float64))
+    return Grid(rho, 0.5 * np.log(rho / (N + rho)), (N + rho) / N**2)
+
+
+def make_known_fresh(near: KnownInstance, rho: Floats, pilot: bool) -> KnownFresh:
+    """The first outcome of each arm counts, unless it belongs to a pilot."""
+    inst = near._replace(N=np.array(near.N), S=np.array(near.S), V=np.array(near.V))
+    if pilot:
+        inst.N[:], inst.S[:], inst.V[:] = 0.0, 0.0, np.inf
+    return KnownFresh(inst, make_grid(np.ones(len(inst.N)), rho), inst.N)
+
+
+@kernel
+def write_grid(grid: Grid, k: Int, weight: float) -> None:
+    """Arm k now has this weight."""
+    for r in range(grid.rho.size):
+        grid.shrink[k, r] = 0.5 * np.log(grid.rho[r] / (weight + grid.rho[r]))
+        grid.soft[k, r] = (weight + grid.rho[r]) / (weight * weight)
+
+
+@kernel
+def add_known_fresh(fresh: KnownFresh, a: Int, reward: Floats, more: float) -> None:
+    """`more` rewards of arm a, with the mean `reward`, that the certified margin may use."""
+    inst = fresh.inst
+    inst.N[a] += more
+    for f in range(inst.W.shape[0]):
+        score = 0.0
+        for q in range(inst.W.shape[1]):
+            score += inst.W[f, q] * reward[q]
+        inst.S[a, f] += more * (score - inst.S[a, f]) / inst.N[a]
+    weigh_known(inst, a)
+    write_grid(fresh.grid, a, inst.N[a])
+
+
+@part
+def end_known_pilot(fresh: KnownFresh, near: KnownInstance) -> None:
+    """A known Gaussian needs no prior."""
+
+
+@kernel
+def survey(fresh: KnownFresh, i: Int, j: Int, f: Int) -> tuple[float, Int, float, float, float]:
+    """What e_f(i over j) is without Phi: (lower bound, its rho, its y, left and right end of a bracket).
+
+    Bound: the best single rho. For z >= 0, g(z) >= z^2 / 2, so inside [x_j, x_i] the sum is at least
+    gap^2 / (2 (a + b)), a and b the s_k^2 soft_k of i and j. Let a <= b (else exchange the arms). The minimum is
+    not below x_j, where the slope is at most g'(0) / sqrt(b) - g'(z) / sqrt(a) <= 0; it is above x_i only if the
+    slope there is negative, g'(0) sqrt(b / a) > g'(z), z = gap / sqrt(b), and g'(z) >= z, g'(0) + (1 - 2 / pi) z.
+    Above x_i, |X| is stochastically below an exponential of its hazard rate at 0, so g(-v) >= -log(1 + v / g'(0)),
+    and the least y^2 / 2 - log(1 + (y - z) / q) over y >= z, q = g'(0) sqrt(a / b), is at the root of a quadratic.
+
+    Bracket: the minimiser for the mixture is among those for one rho. With a <= b that one is at most the quadratics'
+    minimiser gap a / (a + b), as h = phi / Phi falls; above x_i, g'(-v) <= 1 / v keeps it within sqrt(b) / g'(0).
+    """
+    inst, grid = fresh.inst, fresh.grid
+    V, N, shrink, soft = inst.V, inst.N, grid.shrink, grid.soft
+    ahead = gap(inst, i, j, f)
+    if not ahead > 0.0:
+        return -np.inf, np.int64(0), 0.0, 0.0, 0.0
+    own, other = V[i, f] * N[i], V[j, f] * N[j]
+    best, peak, start, left, right = -np.inf, np.int64(0), 0.0, np.inf, -np.inf
+    for r in range(grid.rho.size):
+        a, b = own * soft[i, r], other * soft[j, r]
+        share = ahead / (a + b)
+        middle, value = share * a, 0.5 * ahead * share
+        small, large = min(a, b), max(a, b)
+        square, mixing = ahead * ahead / large, shrink[i, r] + shrink[j, r]
+        beyond = 0.0
+        if large > small * max(1.0 + 0.2 * square, 1.57 * square):
+            beyond = np.sqrt(large) / SLOPE
+            if value + mixing > best:
+                z, q = np.sqrt(square), SLOPE * np.sqrt(small / large)
+                y = max(0.5 * (z - q + np.sqrt((z - q) * (z - q) + 4.0)), z)
+                value = min(value, 0.5 * y * y - np.log(1.0 + (y - z) / q))
+        left = min(left, -beyond if a <= b else middle)
+        right = max(right, middle if a <= b else ahead + beyond)
+        value += mixing
+        if value > best:
+            best, peak, start = value, np.int64(r), middle
+    return best - np.log(grid.rho.size), peak, start, left, right
+
+
+@kernel
+def remote(z: float) -> tuple[float, float, float]:
+    """(exp g, g', g'') far below 0, from 1 / Mills ratio = v + 1 / (v + 2 / (v + ...)), v = -z."""
+    tail = -z
+    for n in range(DEPTH, 2, -1):
+        tail = n / tail - z
+    rest = 2.0 / tail
+    first = 1.0 / (rest - z)
+    return SLOPE / (first - z), first, first * (rest - first)
+
+
+@part
+def mills(v: float) -> float:
+    """(1 - Phi(v)) / phi(v) for v in [0, 8]."""
+    above = ABOVE[7]
+    below = BELOW[8] * v + BELOW[7]
+    for n in range(6, -1, -1):
+        above = above * v + ABOVE[n]
+        below = below * v + BELOW[n]
+    return above / below
+
+
+@kernel
+def half_normal(z: float) -> tuple[float, float, float, float]:
+    """g at z: (p, square, g', g'') with exp g = p exp(square)."""
+    if z > CERTAIN:
+        p, square, first, second = 2.0, 0.5 * z * z, z, 1.0
+    elif z > REMOTE:
+        ratio = mills(abs(z))
+        square = 0.5 * max(z, 0.0) * z
+        density = SLOPE * np.exp(-square)
+        p = 2.0 - density * ratio if z > 0.0 else density * ratio
+        hazard = density / p
+        first = z + hazard
+        second = 1.0 - hazard * first
+    else:
+        square = 0.0
+        p, first, second = remote(z)
+    return p, square, first, second
+
+
+@kernel
+def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, low: float, high: float) -> float:
+    """e_f(i over j), exactly if it is between low and high; else a bound of it that is not between them.
+
+    Safeguarded Newton on the convex function of y = x_i - x.
+    """
+    inst, grid = fresh.inst, fresh.grid
+    V, N, shrink, soft = inst.V, inst.N, grid.shrink, grid.soft
+    J = grid.rho.size
+    ahead = gap(inst, i, j, f)
+    if not ahead > 0.0:
+        return -np.inf
+    # At the pooled mean Phi <= 1, and z^2 / 2 sums to at most the likelihood ratio.
+    value = LOG_4 + ratio(inst, i, j, f) + shrink[i, J - 1] + shrink[j, J - 1]
+    if value <= low:
+        return value
+    lower, r, y, left, right = survey(fresh, i, j, f)
+    if lower >= high:
+        return lower
+    own, other = V[i, f] * N[i], V[j, f] * N[j]
+    # A start: a few steps for one rho cost less than one step for all.
+    c, d = 1.0 / np.sqrt(own * soft[i, r]), 1.0 / np.sqrt(other * soft[j, r])
+    for _ in range(WARM_UP):
+        _, _, slope, bend = half_normal(c * y)
+        _, _, slope_j, bend_j = half_normal(d * (ahead - y))
+        step = (c * slope - d * slope_j) / (c * c * bend + d * d * bend_j)
+        y = min(max(y - step, left), right)
+        if abs(step) * (c + d) < CLOSE:
+            break
+    for turn in range(STEPS):
+        # total = sum_rho exp(T - shift), and the sums of T' and T'^2 + T'' under the same weights.
+        shift, total, first, second = -np.inf, 0.0, 0.0, 0.0
+        for r in range(J):
+            c, d = 1.0 / np.sqrt(own * soft[i, r]), 1.0 / np.sqrt(other * soft[j, r])
+            p, square, slope, bend = half_normal(c * y)
+            q, square_j, slope_j, bend_j = half_normal(d * (ahead - y))
+            power = square + square_j + shrink[i, r] + shrink[j, r]
+            weight = p * q
+            if power > shift:
+                scale = np.exp(shift - power)
+                total, first, second = total * scale, first * scale, second * scale
+                shift = power
+            else:
+                weight *= np.exp(power - shift)
+            slope = c * slope - d * slope_j
+            total += weight
+            first += weight * slope
+            second += weight * (slope * slope + c * c * bend + d * d * bend_j)
+        value = shift + np.log(total / J)
+        first /= total
+        second = second / total - first * first
+        if value <= low:
+            return value
+        # The tangent, followed to the end of the bracket.
+        if first > 0.0:
+            right = y
+            lower = max(lower, value - first * (y - left))
+        else:
+            left = y
+            lower = max(lower, value + first * (right - y))
+        if lower >= high:
+            return lower
+        if first * first <= 2.0 * second * PRECISION * (1.0 + abs(value)):
+            return value
+        y -= first / second
+        if not left < y < right or (turn >= PATIENCE and turn % 2 == 0):
+            y = 0.5 * (left + right)
+            if y <= left or y >= right:
+                break
+    return lower
+
+
+@part
+def outlook_known(fresh: KnownFresh, guide: KnownInstance, price: Floats, k: Int, last: Int) -> tuple[float, Int]:
+    """(A lower bound of arm k's test less its price, the arm that gives it)."""
+    if fresh.inst.mask[k]:
+        value, rival = bound_front(fresh, k)
+        return value - price[IN_FRONT, k], rival
+    value, rival = bound_dominated(fresh, guide, price[AS_RIVAL], k)
+    return value - price[OUT_OF_FRONT, k], rival
+
+
+@part
+def bound_front(fresh: KnownFresh, i: Int) -> tuple[float, Int]:
+    """(min_{j != i} of a bound of max_f e_f(i over j), j): the bound at the facet of the largest likelihood ratio."""
+    inst = fresh.inst
+    low, rival = np.inf, np.int64(-1)
+    for j in range(inst.S.shape[0]):
+        if j != i:
+            most, facet = -1.0, np.int64(0)
+            for f in range(inst.S.shape[1]):
+                found = ratio(inst, i, j, f)
+                if found > most:
+                    most, facet = found, np.int64(f)
+            value = survey(fresh, i, j, facet)[0]
+            if value < low or rival < 0:
+                low, rival = value, np.int64(j)
+    return low, rival
+
+
+@part
+def bound_dominated(fresh: KnownFresh, guide: KnownInstance, toll: Floats, i: Int) -> tuple[float, Int]:
+    """(min_f of a bound of e_f(j over i) - toll_j, j), j of the front with the guide's largest ratio less toll."""
+    inst = fresh.inst
+    most, rival = -np.inf, np.int64(-1)
+    for p in range(inst.size[0]):
+        least = np.inf
+        for f in range(inst.S.shape[1]):
+            least = min(least, ratio(guide, inst.front[p], i, f))
+        if least - toll[inst.front[p]] > most:
+            most, rival = least - toll[inst.front[p]], inst.front[p]
+    low = np.inf
+    for f in range(inst.S.shape[1]):
+        low = min(low, survey(fresh, rival, i, f)[0])
+    return low - toll[rival], rival

@@ -1,0 +1,30 @@
+"""Compile kernels for another process: `python -m prepex._kernels.warm`. Its input says what, and its end is ours."""
+
+import contextlib
+import os
+import pickle
+import sys
+import threading
+
+
+def leave_with_parent() -> None:
+    """The input stays open as long as the parent lives and waits."""
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def main() -> None:
+    """Compile the tasks, from the end: whoever asked for them begins at the start."""
+    place, background = pickle.load(sys.stdin.buffer)
+    if background:
+        with contextlib.suppress(OSError, AttributeError):
+            os.nice(10)
+    tasks = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=leave_with_parent, daemon=True).start()
+    tasks.reverse()
+    for task in tasks[place:] + tasks[:place]:
+        task.dispatcher.compile(task.types)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""What the tests of a study look at, from its log or from a certificate alone, for check.py. Numpy only.
+
+Legend
+    whole, pilot, late   samples of all outcomes up to the answer, of the pilot, and of those after it, less the origin
+    origin               subtracted from Gaussian outcomes before all else: tests look at differences, whose digits are
+                         lost in the scores of numbers far from zero; 0 for those of other laws
+    peak                 largest outcome of each objective, in size: what the rounding of stated numbers is measured by
+    reach                the same of outcomes less the origin: what the rounding of tests is measured by
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prepex.study import check_laws
+from prepex.study.check_laws import Sample
+from prepex.study.check_log import Block, pilot_pulls
+from prepex.study.check_read import refuse
+
+Floats = NDArray[np.float64]
+Document = Mapping[str, Any]
+
+
+@dataclass
+class Design:
+    """The settings that the statistics need. W (m, L): facets for outcomes in the user's signs."""
+
+    arms: list[str]
+    objectives: list[str]
+    W: Floats
+    covariance: Floats
+    var: Floats
+    rho: Floats
+    pilot: int
+    delta: float
+    laws: list[tuple[str, float]] | None
+
+    @classmethod
+    def read(cls, settings: Document) -> "Design":
+        """From settings that were read strictly."""
+        labels, family, threshold = settings["labels"], settings["family"], settings["threshold"]
+        K, L = len(labels["arms"]), len(labels["objectives"])
+        signs = np.array([-1.0 if name in labels["minimise"] else 1.0 for name in labels["objectives"]])
+        laws = check_laws.read_laws(family, L)
+        covariance = np.array(family.get("covariance", np.eye(L)), dtype=float)
+        if laws is None and "variance" in family:
+            covariance = np.diag(np.broadcast_to(np.array(family["variance"], dtype=float), L))
+        covariance = np.broadcast_to(covariance, (K, L, L))
+        W = np.array(settings["cone"]["facets"], dtype=float) * signs
+        var = np.einsum("fp,kpq,fq->kf", W, covariance, W)
+        rho = np.array(threshold.get("grid", [1.0]), dtype=float)
+        arms, objectives = labels["arms"], labels["objectives"]
+        return cls(arms, objectives, W, covariance, var, rho, pilot_pulls(dict(settings)), settings["delta"], laws)
+
+    def origin(self, row: Floats) -> Floats:
+        """`row` where an objective is Gaussian, of known variance or not; else 0."""
+        real = [self.laws is None or self.laws[q][0] in ("gaussian", *check_laws.UNKNOWN) for q in range(row.size)]
+        return np.where(real, row, 0.0)
+
+    @property
+    def unknown(self) -> list[bool]:
+        """Which objectives have an unknown variance?"""
+        return [law in check_laws.UNKNOWN for law, _ in self.laws or ()]
+
+
+@dataclass
+class Facts:
+    """Outcomes, as far as the tests look at them."""
+
+    whole: Sample
+    pilot: Sample | None
+    late: Sample | None
+    peak: Floats
+    reach: Floats
+    origin: Floats
+    # What was computed from them, by the Pareto set: many certificates may be checked against one log.
+    known: dict[bytes, Any] = field(default_factory=dict)
+
+    @classmethod
+    def observed(cls, blocks: Sequence[Block], design: Design) -> "Facts":
+        """From the log."""
+        arm = np.array([block[0] for block in blocks], dtype=np.int64)
+        values = np.array([block[1] for block in blocks], dtype=float).reshape(len(blocks), len(design.objectives))
+        size = np.array([block[2] for block in blocks], dtype=float)
+        peak = np.abs(values).max(axis=0, initial=0.0)
+        origin = design.origin(values[0] if len(values) else peak)
+        values = values - origin
+
+        def sample(part: NDArray[np.int64]) -> Sample:
+            return Sample.of(arm[part], values[part], size[part], len(design.arms), design.W)
+
+        # The first outcome of every arm, then the others as they came.
+        first = np.unique(arm, return_index=True)[1]
+        order = np.concatenate([np.sort(first), np.setdiff1d(np.arange(arm.size), first)]).astype(np.int64)
+        over = bool(size.sum() >= design.pilot) and first.size == len(design.arms)
+        pilot, late = (sample(order[: design.pilot]), sample(order[design.pilot :])) if over else (None, None)
+        return cls(sample(order), pilot, late, peak, np.abs(values).max(axis=0, initial=0.0), origin)
+
+    @classmethod
+    def stated(cls, arms: Sequence[Document], design: Design) -> "Facts":
+        """From a certificate without its log."""
+        K, (m, L) = len(arms), design.W.shape
+        n = np.array([arm["n"] for arm in arms], dtype=float)
+        mean = np.array([[np.nan] * L if arm["mean"] is None else arm["mean"] for arm in arms])
+        peak = np.nan_to_num(np.abs(mean)).max(axis=0)
+        origin = design.origin(np.nan_to_num(mean[0]))
+        score = (mean - origin) @ design.W.T
+        whole = Sample(n, mean - origin, np.zeros((K, L)), score, np.zeros((K, m)))
+        if "after_pilot" not in arms[0]:
+            # Whether the pilot is over cannot be seen from the counts alone, but with one arm.
+            over = len(arms) == 1 and n.sum() > design.pilot
+            return cls(whole, None, whole if over else None, peak, peak, origin)
+        if design.laws is not None:
+            pilot, late = Sample.read(arms, "pilot"), Sample.read(arms, "after_pilot")
+            _require_parts(n, mean, pilot, late, design, peak)
+            return cls(whole, pilot.less(origin, design.W), late.less(origin, design.W), peak, peak, origin)
+        late_n = np.array([arm["after_pilot"]["n"] for arm in arms], dtype=float)
+        late_score = np.array([arm["after_pilot"]["scores"] for arm in arms]) - design.W @ origin
+        early = n - late_n
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = (n[:, None] * score - late_n[:, None] * late_score) / early[:, None]
+        nothing, flat = np.zeros((K, L)), np.zeros((K, m))
+        parts = Sample(early, nothing, nothing, left, flat), Sample(late_n, nothing, nothing, late_score, flat)
+        return cls(whole, *parts, peak, peak, origin)
+
+
+def _require_parts(n: Floats, mean: Floats, pilot: Sample, late: Sample, design: Design, peak: Floats) -> None:
+    """Pilot and what came after make the whole; scores are those of the means."""
+    sums = pilot.n[:, None] * pilot.mean + late.n[:, None] * late.mean
+    if np.any(np.abs(sums / np.maximum(n, 1.0)[:, None] - mean) > 1e-7 * (peak + np.abs(sums).max(axis=0))):
+        refuse("mean", "that of pilot and after_pilot together", "another")
+    for part in (pilot, late):
+        size = np.abs(part.mean) @ np.abs(design.W.T)
+        if np.any(np.abs(part.mean @ design.W.T - part.score) > 1e-9 * size):
+            refuse("scores", "those of the means", "others")
+
+
+def used_blocks(blocks: Sequence[Block], wanted: int, design: Design) -> tuple[list[Block], int]:
+    """(those that an answer after `wanted` outcomes rests on, how many there are before the last): whole summaries
+    only, all after the pilot."""
+    used, total, before, tried = list[Block](), 0, 0, set[int]()
+    for arm, values, n in blocks:
+        if total >= wanted:
+            break
+        if n > 1 and (total < design.pilot or len(tried) < len(design.arms)):
+            refuse("summary", "after the pilot", f"one after {total} outcomes, before the pilot was over")
+        used.append((arm, values, n))
+        before, total = total, total + n
+        tried.add(arm)
+    if total < wanted:
+        refuse("n_pulls", f"at most {total}, the outcomes of the log", wanted)
+    if total > wanted:
+        refuse("n_pulls", "outcomes that do not end inside a summary", wanted)
+    return used, before

@@ -1,0 +1,134 @@
+"""The form of a certificate, for check.py: every field that there must be, no other, of the right type and range."""
+
+from typing import Any
+
+from prepex.study.check_facts import Design
+from prepex.study.check_log import HEX, require_lease, require_name
+from prepex.study.check_read import (
+    choice,
+    fields,
+    listing,
+    number,
+    numbers,
+    refuse,
+    require_settings,
+    same,
+    whole,
+    words,
+)
+
+FORMAT = "prepex certificate 2"
+TOP = (
+    *("format", "study", "settings", "lease", "log", "answer", "theorem"),
+    *("needed", "margin", "evidence", "binding", "arms"),
+)
+STATUSES = ("certified", "heuristic", "inconclusive", "running")
+# What is proven, by threshold.
+THEOREMS = {
+    "certified": "Ville's inequality for mixture e-processes, any sampling rule, any stopping time",
+    "heuristic": "none: the convention of the literature's experiments",
+    "kaufmann_koolen": "Kaufmann & Koolen (2021), Theorem 7, for the K L scalars of independent objectives",
+    "own": "the rule's own, if it has one",
+}
+PRICES = ("in_front", "out_of_front", "as_rival")
+TEST = ("better", "worse", "facet")
+
+
+def require_form(given: Any) -> Design:
+    """The settings of a certificate whose form is right, and whose statements about names fit each other."""
+    choice("format", given.get("format") if type(given) is dict else None, (FORMAT,))
+    fields("certificate", given, TOP)
+    require_name(given["study"])
+    require_lease(given["lease"])
+    require_settings(given["settings"])
+    design = Design.read(given["settings"])
+    log = fields("log", given["log"], ("events", "hash"))
+    whole("events", log["events"], 1)
+    if type(log["hash"]) is not str or not HEX.fullmatch(log["hash"]):
+        refuse("hash", "64 hexadecimal digits", log["hash"])
+    choice("theorem", given["theorem"], (THEOREMS[given["settings"]["threshold"]["name"]],))
+    number("needed", given["needed"])
+    for name in ("margin", "evidence"):
+        if given[name] is not None:
+            number(name, given[name])
+    if given["binding"] is not None:
+        _require_test(fields("binding", given["binding"], TEST), design)
+    if (given["binding"] is None) != (given["margin"] is None):
+        refuse("binding", "null where the margin is", given["binding"])
+    _require_arms(given["arms"], design)
+    _require_answer(given, design)
+    return design
+
+
+def _require_arms(arms: Any, design: Design) -> None:
+    for arm, name in zip(listing("arms", arms, len(design.arms)), design.arms, strict=True):
+        fields("arm", arm, ("name", "n", "mean"), ("pareto", "pilot", "after_pilot", "price", "test"))
+        choice("name", arm["name"], (name,))
+        whole("n", arm["n"])
+        if (arm["mean"] is None) != (arm["n"] == 0):
+            refuse("mean", "null without outcomes, and only then", arm["mean"])
+        if arm["mean"] is not None:
+            numbers("mean", arm["mean"], (len(design.objectives),))
+        if type(arm.get("pareto", True)) is not bool:
+            refuse("pareto", "true or false", arm["pareto"])
+        if arm.keys() != arms[0].keys():
+            refuse("arms", "alike", [*arm])
+    tested = ("after_pilot", "price", "test") + (("pilot",) if design.laws is not None else ())
+    if {*arms[0]} - {"name", "n", "mean", "pareto"} not in (set(), {*tested}):
+        refuse("arm", f"an object with all or none of {', '.join(tested)}", [*arms[0]])
+    for arm in arms if "test" in arms[0] else ():
+        for name, price in fields("price", arm["price"], PRICES).items():
+            number(name, price)
+        if arm["test"] is not None:
+            test = fields("test", arm["test"], (*TEST, "e", "value"))
+            _require_test(test, design)
+            number("value", test["value"])
+            number("e", test["e"], 0.0)
+        for part in ("pilot", "after_pilot"):
+            if part in arm:
+                _require_part(part, arm[part], design)
+        if arm["after_pilot"]["n"] > arm["n"]:
+            refuse("after_pilot", "no more than all outcomes", arm["after_pilot"]["n"])
+
+
+def _require_part(where: str, part: Any, design: Design) -> None:
+    m, L = design.W.shape
+    shapes = {"scores": m}
+    if design.laws is not None:
+        shapes["means"] = L
+    if any(design.unknown):
+        shapes |= {"squares": L, "score_squares": m}
+    fields(where, part, ("n", *shapes))
+    whole(where, part["n"], 1)
+    for name, size in shapes.items():
+        if numbers(name, part[name], (size,)).min() < 0 and "squares" in name:
+            refuse(name, "at least 0", part[name])
+
+
+def _require_test(test: dict[str, Any], design: Design) -> None:
+    for name in ("better", "worse"):
+        choice(name, test[name], design.arms)
+    if test["better"] == test["worse"]:
+        refuse("test", "of two arms", test["better"])
+    whole("facet", test["facet"], 0, len(design.W) - 1)
+
+
+def _require_answer(given: dict[str, Any], design: Design) -> None:
+    answer, arms = given["answer"], given["arms"]
+    fields("answer", answer, ("status", "arms", "decided", "undecided", "delta", "n_pulls"))
+    choice("status", answer["status"], STATUSES)
+    named = {name: words(name, answer[name]) for name in ("arms", "decided", "undecided")}
+    sets = {name: {*given_names} for name, given_names in named.items()}
+    for name, given_names in named.items():
+        if given_names != [arm for arm in design.arms if arm in sets[name]]:
+            refuse(name, "arms in their order", given_names)
+    if [arm for arm in design.arms if (arm in sets["decided"]) == (arm in sets["undecided"])]:
+        refuse("undecided", "the arms that are not decided", named["undecided"])
+    if given["settings"]["threshold"]["name"] != "own" and named["arms"] != [
+        arm["name"] for arm in arms if arm.get("pareto")
+    ]:
+        refuse("answer", "the arms that look Pareto optimal", named["arms"])
+    if not same(answer["delta"], given["settings"]["delta"]):
+        refuse("delta", "that of the settings", answer["delta"])
+    if whole("n_pulls", answer["n_pulls"]) != sum(arm["n"] for arm in arms):
+        refuse("n_pulls", "the sum of the counts", answer["n_pulls"])
