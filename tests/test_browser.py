@@ -6,6 +6,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 import pytest
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys as Press
 from selenium.webdriver.support.ui import Select, WebDriverWait
@@ -41,7 +42,10 @@ class Page:
         return self.driver.execute_script(script, *given)
 
     def until(self, true):
-        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(lambda _: true())
+        # The page may draw a thing anew between the look and the question: look again.
+        again = (StaleElementReferenceException,)
+        waiting = WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=again)
+        return waiting.until(lambda _: true())
 
     def find(self, css):
         return self.driver.find_element(By.CSS_SELECTOR, css)
@@ -58,9 +62,12 @@ class Page:
         field.send_keys(text)
 
     def click(self, css):
-        self.until(lambda: self.shown(css) and self.find(css).is_enabled())
+        self.until(lambda: self.shown(css) and self.find(css).is_enabled() and self.pressed(css))
+
+    def pressed(self, css):
         self.run("document.querySelector(arguments[0]).scrollIntoView({block: 'center'})", css)
         self.find(css).click()
+        return True
 
     def means(self):
         """The means as Plotly has them: {name of the trace: [[x, y], ...]}."""
