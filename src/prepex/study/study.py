@@ -105,8 +105,8 @@ class Study:
 
         lease        seconds after which a pull gives up its place; None (default): never, which is always proven
         max_pending  most pulls that may be out at once
-        max_waiting  no new pulls while more told outcomes than this wait for one before them; None (default): 16, and 4
-                     for each pull that is out
+        max_waiting  no new pulls while more told outcomes than this wait for one before them, not counting imported
+                     ones; None (default): 16, and 4 for each pull that is out
         """
         experiment = Experiment(
             arms,
