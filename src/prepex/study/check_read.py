@@ -45,6 +45,8 @@ THRESHOLDS: dict[str, tuple[str, ...]] = {
     "own": (),
 }
 SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
+# Only where they are used.
+MORE_SETTINGS = ("tolerance",)
 
 
 class RefusedError(ValueError):
@@ -215,7 +217,7 @@ def words(where: str, value: Any) -> list[str]:
 
 def require_settings(given: Any) -> None:
     """Settings of a study that prepex would have created."""
-    fields("settings", given, SETTINGS)
+    fields("settings", given, SETTINGS, MORE_SETTINGS)
     labels = fields("labels", given["labels"], ("arms", "objectives", "minimise"))
     arms, objectives = words("arms", labels["arms"]), words("objectives", labels["objectives"])
     minimised = words("minimise", labels["minimise"])
@@ -224,6 +226,8 @@ def require_settings(given: Any) -> None:
     K, L = whole("arms", len(arms), 1, MOST_ARMS), whole("objectives", len(objectives), 1, MOST_OBJECTIVES)
     laws = _require_family(given["family"], K, L)
     _require_cone(given["cone"], L)
+    if "tolerance" in given:
+        _require_tolerance(given)
     rule, threshold = given["sampling"], given["threshold"]
     _require_rule(rule, K)
     _require_threshold(threshold)
@@ -233,7 +237,7 @@ def require_settings(given: Any) -> None:
         whole("max_pulls", given["max_pulls"], K)
     whole("max_pending", given["max_pending"], 1)
     own = rule["name"] in OWN
-    if (own and "known" not in laws) or (threshold["name"] == "own" and not own):
+    if (own and ("known" not in laws or "tolerance" in given)) or (threshold["name"] == "own" and not own):
         refuse("sampling", "a rule that fits family and threshold", rule["name"])
     if threshold["name"] == "kaufmann_koolen" and "unknown" in laws:
         refuse("threshold", "another one for an unknown variance", threshold["name"])
@@ -309,6 +313,19 @@ def _require_cone(given: Any, L: int) -> None:
     _require_cone_name(text("cone", given["name"]), facets)
 
 
+def _require_tolerance(given: Any) -> None:
+    """At least 0 for every objective, above 0 for one, and a difference that the cone calls better."""
+    facets, L = np.array(given["cone"]["facets"]), len(given["labels"]["objectives"])
+    size = numbers("tolerance", given["tolerance"], (L,))
+    if size.min() < 0.0 or size.max() <= 0.0:
+        refuse("tolerance", "at least 0, and not 0 everywhere", given["tolerance"])
+    if (facets @ size).min() < -1e-12 * size.max():
+        refuse("tolerance", "a difference that the cone calls better", given["tolerance"])
+    for place, one in enumerate(size.tolist()):
+        if one >= 1.0 and single_family(given["family"], place)["name"] == "Bernoulli":
+            refuse("tolerance", "below 1 where outcomes are 0 or 1", one)
+
+
 def _depth(facets: Any) -> float:
     """How far inside all facets a point with entries of at most 1 can be: often the sum of the normals is."""
     ahead = facets.sum(axis=0)
@@ -376,9 +393,14 @@ def _require_threshold(given: Any) -> None:
             whole("pilot", given["pilot"])
 
 
+def single_family(family: Mapping[str, Any], place: int) -> Any:
+    """That of one objective."""
+    return family["families"][place] if family["name"] == "Product" else family
+
+
 def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> bool:
     """Can the family of an objective give this outcome, or this mean of n?"""
-    single = family["families"][place] if family["name"] == "Product" else family
+    single = single_family(family, place)
     if single["name"] == "Exponential":
         return value >= SMALLEST
     if single["name"] == "Gaussian":
