@@ -12,7 +12,7 @@ LAYERS = (
     ("_checks",),
     ("_named",),
     ("cone", "family", "labels", "region", "tables"),
-    ("problem", "tolerance"),
+    ("limits", "problem", "tolerance"),
     ("solvers",),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),

@@ -2,6 +2,7 @@
 
     Cone, one             which trade-offs count as better
     Gaussian, Bernoulli, Poisson, Exponential, Product    how outcomes are distributed
+    Limit                 what an option must satisfy: a sum of objectives at most or at least a number
     Problem               a simulated truth: means, family, cone, names
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
     characteristic_time   the floor of every correct algorithm                        -> Bound
@@ -35,6 +36,7 @@ _HOME = {
     "Exponential": "family",
     "Gaussian": "family",
     "InputError": "errors",
+    "Limit": "limits",
     "NameTakenError": "study.storage",
     "NoStudyError": "study.log",
     "Poisson": "family",
