@@ -113,7 +113,10 @@ def simulate(
         raise InputError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
     laws = problem.family.laws(*problem.means.shape)
     if laws is not None and laws.unknown and laws.noise is None:
-        raise InputError("noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...)")
+        raise InputError(
+            "noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...), "
+            f"LogNormal(noise=...), got {problem.family!r}"
+        )
     jobs: list[Job] = []
     for rule in rules:
         name = rule.name
@@ -125,7 +128,7 @@ def simulate(
             for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
-                truth = np.array(problem.means)
+                truth = np.array(problem.inner_means)
                 jobs.append(Job(setting, truth, group, served, times, batch, max_pulls, (seed, run, 0), run, name))
     if begin:
         begin(len(jobs))
