@@ -11,6 +11,9 @@ import numpy as np
 
 from prepex._checks import Floats
 
+# Logarithms whose exponentials are numbers.
+FARTHEST = 700.0
+
 
 @dataclass(frozen=True)
 class Units:
@@ -35,10 +38,9 @@ class Units:
         return found
 
     def outer(self, values: Floats) -> Floats:
-        """Back."""
+        """Back; never 0 or infinite, however far the end of an interval is."""
         if not self.logs:
             return values
         found, logs = np.array(values, dtype=np.float64, order="C"), list(self.logs)
-        with np.errstate(over="ignore"):
-            found[..., logs] = np.exp(found[..., logs])
+        found[..., logs] = np.exp(np.clip(found[..., logs], -FARTHEST, FARTHEST))
         return found
