@@ -36,11 +36,13 @@ def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
 
 
 def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
-    """What was fixed. Facets are for outcomes in the user's signs; covariances (1 or K, L, L), None if not known."""
+    """What was fixed. Facets are for outcomes in the user's signs, and logarithms of those in `logs`; covariances
+    (1 or K, L, L), None if not known."""
     settings, labels, laws = experiment.settings(), experiment.labels, experiment.setting.laws
     return {
         "objectives": labels.objectives,
         "minimise": labels.minimise,
+        "logs": [labels.objectives[q] for q in experiment.setting.units.logs],
         "family": repr(experiment.family),
         "kinds": ["Gaussian"] * len(labels.objectives) if laws is None else laws.names,
         "covariance": None if laws is not None else _covariances(experiment).tolist(),
@@ -93,7 +95,8 @@ def _regions(experiment: Experiment) -> tuple[Floats, Floats]:
     unknown = np.full(shape[0], np.nan)
     if course is None or not isinstance(course.fresh, LawFresh) or not experiment.setting.certified:
         return unknown, np.full((*shape, 2), np.nan)
-    return unknown, intervals(course, experiment.delta)
+    ends = intervals(course, experiment.delta)
+    return unknown, np.swapaxes(experiment.setting.units.outer(np.swapaxes(ends, 1, 2)), 1, 2)
 
 
 def _covariances(experiment: Experiment) -> Floats:
