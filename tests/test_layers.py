@@ -10,9 +10,9 @@ SOURCE = Path(__file__).parent.parent / "src" / "prepex"
 LAYERS = (
     ("_kernels", "_given", "errors", "extras", "naming", "numerals"),
     ("_checks",),
-    ("_named",),
+    ("_named", "units"),
     ("cone", "family", "labels", "region", "tables"),
-    ("problem", "tolerance"),
+    ("limits", "problem", "tolerance"),
     ("judge", "solvers"),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),
