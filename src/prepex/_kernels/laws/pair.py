@@ -140,6 +140,39 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
 
 
 @kernel
+def limit_cost(inst: LawInstance, k: Int, row: Int) -> float:
+    """What it costs to bring arm k to the border of a limit: min N_k d(M_k, x) s.t. g . x = h. The same dual, of one
+    arm; a limit on one objective needs none."""
+    n, off, q = inst.N[k], inst.S[k, row], inst.axis[row]
+    if q >= 0:
+        g = inst.W[row, q]
+        return n * moved_by(inst.law[q], inst.M[k, q], -off / g, inst.level[row] / g, inst.scale[k, q])
+    side, ahead, cap = 1.0 if off > 0.0 else -1.0, abs(off), inst.cap[k]
+    if cap <= 0.0:
+        return 0.0
+    best = 0.0
+    left, right = 0.0, np.inf
+    y = ahead / inst.V[k, row]
+    for _ in range(STEPS):
+        cost, moved, soft = pushed(inst, k, row, side * y / n)
+        slope = ahead + side * moved
+        if slope > -np.inf:
+            best = max(best, n * cost + y * slope)
+        if abs(slope) <= CLOSED * ahead or best >= cap:
+            break
+        if slope > 0.0:
+            left = y
+        else:
+            right = y
+        y = y + slope * n / soft if slope > -np.inf else right
+        if not left < y < right:
+            y = 0.5 * (left + right) if right < np.inf else 2.0 * left
+        if y <= left or y >= right:
+            break
+    return min(best, cap)
+
+
+@kernel
 def widest(inst: LawInstance, k: Int, f: Int, reach: float) -> float:
     """The largest w . variance w of arm k's mean while its score rises by `reach` (falls, if negative)."""
     law, w, M = inst.law, inst.W[f], inst.M[k]
