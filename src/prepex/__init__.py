@@ -6,6 +6,7 @@
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
     characteristic_time   the floor of every correct algorithm                        -> Bound
     Experiment            a live experiment: ask, tell, done, recommendation, why     -> Recommendation
+    Settings              what is fixed before its first pull, checked: for Experiment.of and Study.create
     Study                 a durable experiment in a database, shared by many workers  (needs `prepex[study]`)
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
@@ -43,6 +44,7 @@ _HOME = {
     "Product": "family",
     "Recommendation": "experiment",
     "Runs": "runs",
+    "Settings": "settings",
     "Study": "study.study",
     "characteristic_time": "bound",
     "evidence": "alternatives",

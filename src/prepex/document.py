@@ -16,8 +16,8 @@ from prepex.sampling import RULES, Rule
 from prepex.stopping import THRESHOLDS, Threshold, UserThreshold
 
 
-def read(form: str, text: str, keys: Sequence[str]) -> dict[str, Any]:
-    """A document of the given form, with exactly these keys."""
+def read(form: str, text: str, keys: Sequence[str], extra: Sequence[str] = ()) -> dict[str, Any]:
+    """A document of the given form, with exactly these keys, and of the `extra` ones any."""
     try:
         given = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
@@ -26,7 +26,7 @@ def read(form: str, text: str, keys: Sequence[str]) -> dict[str, Any]:
         raise InputError("text must be what to_json wrote, got no 'format'")
     if given["format"] != form:
         raise InputError(f"text must have the format {form!r}, got {given['format']!r}")
-    for key in {*keys} ^ {*given}:
+    for key in {*keys} ^ ({*given} - {*extra}):
         raise InputError(f"text must be what to_json wrote, got {'no' if key in keys else 'an unknown'} {key!r}")
     if not isinstance(given["log"], list):
         raise InputError(f"log must be a list of outcomes, got {type(given['log']).__name__}")

@@ -51,6 +51,7 @@ def make_status(name: str, state: State) -> Status:
         events=state.position + 1,
         head=state.head,
         clock=_clock(state),
+        warning=experiment.warning,
     )
 
 
