@@ -12,7 +12,7 @@ LAYERS = (
     ("_checks",),
     ("_named", "units"),
     ("cone", "family", "labels", "region", "tables"),
-    ("problem", "tolerance"),
+    ("limits", "problem", "tolerance"),
     ("judge", "solvers"),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),

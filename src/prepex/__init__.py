@@ -2,6 +2,7 @@
 
     Cone, one             which trade-offs count as better
     Gaussian, LogNormal, Bernoulli, Poisson, Exponential, Product    how outcomes are distributed
+    Limit                 what an option must satisfy: a sum of objectives at most or at least a number
     Problem               a simulated truth: means, family, cone, names
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
     characteristic_time   the floor of every correct algorithm                        -> Bound
@@ -36,6 +37,7 @@ _HOME = {
     "Exponential": "family",
     "Gaussian": "family",
     "InputError": "errors",
+    "Limit": "limits",
     "LogNormal": "family",
     "NameTakenError": "study.storage",
     "NoStudyError": "study.log",

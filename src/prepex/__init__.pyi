@@ -17,6 +17,7 @@ from prepex.family import Exponential as Exponential
 from prepex.family import Gaussian as Gaussian
 from prepex.family import Poisson as Poisson
 from prepex.family import Product as Product
+from prepex.limits import Limit as Limit
 from prepex.problem import Problem as Problem
 from prepex.runs import Runs as Runs
 from prepex.simulation import simulate as simulate

@@ -209,6 +209,12 @@ def in_domain(code: int, mean: float) -> bool:
     return code != EXPONENTIAL or mean > 0.0
 
 
+def range_of(code: int) -> tuple[float, float]:
+    """The least and the largest mean that the law of this code can have, or come near to."""
+    low = 0.0 if code in (BERNOULLI, POISSON, EXPONENTIAL) else -np.inf
+    return low, 1.0 if code == BERNOULLI else np.inf
+
+
 def _limit(code: int, value: float) -> str:
     """Why a count is too large, or a positive number too small."""
     if code == POISSON and value > LARGEST_COUNT:

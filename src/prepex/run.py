@@ -12,6 +12,7 @@ from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.family import Family, Gaussian, Laws
 from prepex.labels import Labels
+from prepex.limits import Limits
 from prepex.sampling import RULES, Oracle, Rule
 from prepex.stopping import Certified, KaufmannKoolen, Own, Threshold
 from prepex.tolerance import Tolerance, slack_of
@@ -41,6 +42,7 @@ class Setting:
     threshold: Threshold
     key: int
     slack: Floats
+    limits: Limits | None = None
 
     @classmethod
     def make(
@@ -52,6 +54,7 @@ class Setting:
         threshold: Threshold,
         key: int,
         tolerance: Tolerance = None,
+        limits: Limits | None = None,
     ) -> "Setting":
         """Refuse what does not go together."""
         slack = slack_of(tolerance, cone, labels)
@@ -59,13 +62,15 @@ class Setting:
             slack = np.zeros(cone.n_facets)
         elif rule.stops_itself and slack.any():
             raise InputError(f"{rule.name} stops by a test of its own, which knows no tolerance")
+        if rule.stops_itself and limits is not None:
+            raise InputError(f"{rule.name} stops by a test of its own, which knows no limits")
         check_rule(rule)
         shape = len(labels.arms), len(labels.objectives)
         laws = family.laws(*shape)
         if laws is None:
             if not isinstance(family, Gaussian):
                 raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
-            return cls(cone, family.covariances(*shape), None, labels, rule, threshold, key, slack)
+            return cls(cone, family.covariances(*shape), None, labels, rule, threshold, key, slack, limits)
         if rule.stops_itself:
             raise InputError(f"{rule.name} is for Gaussian rewards of known covariance, got {family!r}")
         if isinstance(threshold, KaufmannKoolen) and laws.unknown:
@@ -75,7 +80,7 @@ class Setting:
         if isinstance(threshold, Certified) and threshold.pilot is not None and threshold.pilot < least:
             words = "at least 2 rounds" if laws.unknown else "at least 1 round"
             raise InputError(f"pilot must be {words} for {family!r}: it sets the priors, got {threshold.pilot}")
-        return cls(cone, np.zeros((1, shape[1], shape[1])), laws, labels, rule, threshold, key, slack)
+        return cls(cone, np.zeros((1, shape[1], shape[1])), laws, labels, rule, threshold, key, slack, limits)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -122,6 +127,8 @@ class Setting:
             risk=-np.log(delta),
             tries=self.rule.tries,
             slack=self.slack,
+            limits=None if self.limits is None else self.limits.rows,
+            level=None if self.limits is None else self.limits.level,
         )
         if self.laws is not None:
             laws = self.laws

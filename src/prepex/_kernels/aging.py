@@ -80,7 +80,7 @@ def cost_at(inst: KnownInstance, j: Int, load: Floats, vec: Floats) -> float:
     for p in range(inst.size[0]):
         a = front[p]
         cheapest = np.inf
-        for f in range(m):
+        for f in range(inst.n_facets):
             left = max(gap(inst, a, j, f) - vec[HUB, f], 0.0)
             cheapest = min(cheapest, left * left / V[a, f])
         cost += cheapest

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex._kernels.centre import facet_scores, reference
-from prepex._kernels.instance import Bools, Floats, Instance, Int, Ints, gap, make_known
+from prepex._kernels.instance import Bools, Floats, Instance, Int, Ints, gap, make_known, with_limits
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import BLIND, make_instance
@@ -97,7 +97,8 @@ class Course(NamedTuple):
 class Plan(NamedTuple):
     """What is fixed before the first pull: codes of the rule and of what it follows, and its numbers.
 
-    slack     of a tolerance, on every facet                       (m,)
+    slack     of a tolerance, on every facet                       (n_facets,)
+    limits    rows g, and their level h: an arm is feasible iff g . M >= h for all; None if there are none
     """
 
     rule: int
@@ -111,6 +112,8 @@ class Plan(NamedTuple):
     risk: float
     tries: int
     slack: Floats
+    limits: Floats | None = None
+    level: Floats | None = None
 
 
 def open_course(facets: Floats, covariances: Floats, signs: Floats, first: Floats, plan: Plan) -> Course:
@@ -121,16 +124,25 @@ def open_course(facets: Floats, covariances: Floats, signs: Floats, first: Float
     """
     origin = reference(first * signs) * signs
     first = first - origin
-    half = facets @ (np.linalg.cholesky(covariances) * signs)
+    rows, slack, level = with_limits(facets, plan.slack, plan.limits, plan.level, origin)
+    half = rows @ (np.linalg.cholesky(covariances) * signs)
     gram = half @ np.swapaxes(half, 1, 2)
     prec: Floats = np.linalg.inv(covariances).astype(np.float64)
     prec = 0.5 * (prec + np.swapaxes(prec, 1, 2))
-    scores, ones = facet_scores(first, facets), np.ones(len(first))
-    inst = make_known(gram, scores, ones, facets=facets, prec=prec, slack=plan.slack)
+    inst = make_known(
+        gram,
+        facet_scores(first, rows) - level,
+        np.ones(len(first)),
+        facets=rows,
+        prec=prec,
+        slack=slack,
+        level=level,
+        n_facets=len(facets),
+    )
     fresh = make_known_fresh(inst, plan.rho, plan.pilot > 0)
     return _course(inst, fresh, np.array(first, order="C"), origin, plan)._replace(
         half=np.ascontiguousarray(half),
-        scale=np.sqrt(np.max(np.diagonal(gram, axis1=1, axis2=2), axis=0)),
+        scale=np.sqrt(np.max(np.diagonal(gram, axis1=1, axis2=2), axis=0))[: len(facets)],
     )
 
 
@@ -140,7 +152,8 @@ def open_law_course(facets: Floats, law: Ints, scale: Floats, shared: Bools, fir
     origin = np.where(np.isin(law, (GAUSSIAN, STUDENT)), reference(first), 0.0)
     first = first - origin
     scales = np.broadcast_to(np.where(shared, BLIND, scale), first.shape)
-    inst = make_instance(law, scales, facets, first, np.ones(K), shared, plan.slack)
+    rows, slack, level = with_limits(facets, plan.slack, plan.limits, plan.level, origin)
+    inst = make_instance(law, scales, rows, first, np.ones(K), shared, slack, level, len(facets))
     return _course(inst, make_law_fresh(inst), inst.M, origin, plan)
 
 
@@ -168,7 +181,7 @@ def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: P
         scratch=make_scratch(K),
         binding=np.full(4, -1, dtype=np.int64),
         probe=np.full(4, -1, dtype=np.int64),
-        price=equal_prices(K, m),
+        price=equal_prices(K, inst.n_facets),
         whole=np.array(
             [K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0, -1], dtype=np.int64
         ),
@@ -178,7 +191,7 @@ def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: P
         draw=np.zeros((K, L)),
         drawn=np.zeros((K, m)),
         stream=np.zeros(1, dtype=np.uint64),
-        scale=np.ones(m),
+        scale=np.ones(inst.n_facets),
         phase=np.zeros(K, dtype=np.int64),
     )
 
@@ -234,7 +247,7 @@ def soonest(inst: Instance, binding: Ints) -> Int:
         most = 0.0
         for p in range(inst.size[0]):
             a, least = inst.front[p], np.inf
-            for f in range(inst.S.shape[1]):
+            for f in range(inst.n_facets):
                 ahead = max(gap(inst, a, worse, f), 0.0)
                 least = min(least, ahead * ahead / (V[a, f] * N[a] + V[worse, f] * N[worse]))
             if least > most:

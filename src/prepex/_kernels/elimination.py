@@ -87,7 +87,7 @@ def auer_step(course: Course, risk: float) -> None:
     """Eliminate and accept, once all active arms have been pulled once more."""
     inst, phase, radius, scale = course.near.inst, course.phase, course.best, course.scale
     S = inst.S
-    K, m = S.shape
+    K, m = inst.N.size, inst.n_facets
     fewest = np.inf
     for k in range(K):
         if phase[k] == ACTIVE:

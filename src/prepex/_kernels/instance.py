@@ -4,20 +4,21 @@ In facet scores cone dominance is coordinatewise, and the closest alternative ne
 about a constraint "hub j is level with arm a on facet f": its `gap` b_c, and its `spread` Q_cc.
 
 Legend, of every model
-    K, L, m   arms, objectives, facets
-    W         facets                                                (m, L)
+    K, L, m   arms, objectives, rows: the facets of the cone, n_facets of them, then the limits
+    W         rows; an arm meets a limit g iff g . M >= h           (m, L)
+    level     h of a limit, 0 of a facet                            (m,)
     N         weights (pull counts, or proportions)                 (K,)
-    S         facet scores M W'                                     (K, m)
-    V         variance of an estimated facet score, w' cov w / N    (K, m)
-    slack     what a difference may be on a facet without mattering (m,)
+    S         scores M W' - level: of a limit, below 0 iff it is broken   (K, m)
+    V         variance of an estimated score, w' cov w / N          (K, m)
+    slack     what a difference may be on a facet without mattering; 0 of a limit   (m,)
     lenient   is there any slack? Then an arm may change its status before any alternative is reached, and an arm of
               the answer may be beaten by one outside it
-    mask      the answer: is the arm in it?                         (K,)
+    mask      the answer: is the arm in it? Feasible, and dominated by no feasible arm   (K,)
     front     who must be escaped to enter it, ascending, in the first size[0] places   (K,)
 Of known Gaussians
-    gram      W cov W': covariance of the facet scores of one reward, shared (A = 1) or per arm   (A, m, m)
+    gram      W cov W': covariance of the scores of one reward, shared (A = 1) or per arm   (A, m, m)
     prec      inverse covariances                                   (A, L, L)
-    plain     gram is diagonal for every arm (orthant and independent objectives)
+    plain     gram is diagonal on the facets for every arm (orthant and independent objectives)
 """
 
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prepex._kernels.centre import facet_scores
 from prepex._kernels.jit import kernel, part
 
 Floats = NDArray[np.float64]
@@ -45,9 +47,11 @@ class KnownInstance(NamedTuple):
     S: Floats
     V: Floats
     slack: Floats
+    level: Floats
     mask: Bools
     front: Ints
     size: Ints
+    n_facets: int
     plain: bool
     lenient: bool
 
@@ -65,9 +69,15 @@ def make_known(
     facets: Floats | None = None,
     prec: Floats | None = None,
     slack: Floats | None = None,
+    level: Floats | None = None,
+    n_facets: int | None = None,
 ) -> KnownInstance:
-    """Fresh, C-contiguous arrays; the caller's are not kept. Without facets the scores are the means."""
+    """Fresh, C-contiguous arrays; the caller's are not kept. Without facets the scores are the means.
+
+    Everything is of all rows: of the facets, n_facets (all of them if not given), then of the limits.
+    """
     K, m = scores.shape
+    n_facets = m if n_facets is None else n_facets
     gram = np.array(gram, dtype=np.float64, order="C")
     N = np.array(weights, dtype=np.float64)
     inst = KnownInstance(
@@ -78,14 +88,27 @@ def make_known(
         S=np.array(scores, dtype=np.float64, order="C"),
         V=np.ascontiguousarray(np.diagonal(gram, axis1=1, axis2=2) / N[:, None]),
         slack=np.zeros(m) if slack is None else np.array(slack, dtype=np.float64),
+        level=np.zeros(m) if level is None else np.array(level, dtype=np.float64),
         mask=np.zeros(K, dtype=np.bool_),
         front=np.zeros(K, dtype=np.int64),
         size=np.zeros(1, dtype=np.int64),
-        plain=not bool(np.any(gram[:, ~np.eye(m, dtype=bool)])),
+        n_facets=n_facets,
+        plain=not bool(np.any(gram[:, :n_facets, :n_facets][:, ~np.eye(n_facets, dtype=bool)])),
         lenient=slack is not None and bool(np.any(slack)),
     )
-    inst.size[0] = find_front(inst.S, inst.mask, inst.front)
+    inst.size[0] = find_answer(inst)
     return inst
+
+
+def with_limits(
+    facets: Floats, slack: Floats, limits: Floats | None, level: Floats | None, origin: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """(W, slack, level) of all rows, for means less `origin`. `limits` and `level`: of the limits, None without any."""
+    if limits is None or level is None or not len(limits):
+        return facets, slack, np.zeros(len(facets))
+    rows = np.ascontiguousarray(np.vstack([facets, limits]))
+    below = level - facet_scores(origin[None], limits)[0]
+    return rows, np.append(slack, np.zeros(len(limits))), np.append(np.zeros(len(facets)), below)
 
 
 def apart(inst: Instance) -> Instance:
@@ -129,19 +152,19 @@ def weigh_known(inst: KnownInstance, k: Int) -> None:
 
 @part
 def score(inst: Instance, k: Int, mean: Floats) -> None:
-    """Facet scores of arm k at this mean."""
+    """Scores of arm k at this mean."""
     for f in range(inst.W.shape[0]):
         total = 0.0
         for q in range(mean.size):
             total += inst.W[f, q] * mean[q]
-        inst.S[k, f] = total
+        inst.S[k, f] = total - inst.level[f]
 
 
 @part
-def compare(S: Floats, i: Int, j: Int) -> Int:
+def compare(S: Floats, n_facets: Int, i: Int, j: Int) -> Int:
     """+1 if i dominates j, -1 if j dominates i, 0 if neither (equal arms: 0)."""
     above, below = 0, 0
-    for f in range(S.shape[1]):
+    for f in range(n_facets):
         if S[i, f] > S[j, f]:
             above = 1
         elif S[i, f] < S[j, f]:
@@ -151,16 +174,25 @@ def compare(S: Floats, i: Int, j: Int) -> Int:
     return above - below
 
 
-@kernel
-def find_front(S: Floats, mask: Bools, front: Ints) -> Int:
-    """Pareto filter: each arm meets only the arms not dominated so far. Returns |P|."""
+@part
+def feasible(S: Floats, n_facets: Int, k: Int) -> bool:
+    """Does arm k meet every limit?"""
+    meets = True
+    for row in range(n_facets, S.shape[1]):
+        meets = meets and S[k, row] >= 0.0
+    return meets
+
+
+@part
+def filter_front(S: Floats, n_facets: Int, mask: Bools, front: Ints) -> Int:
+    """Each feasible arm meets only the arms not dominated so far. Returns how many are left."""
     K = S.shape[0]
     n = 0
     for k in range(K):
-        mask[k] = True
+        mask[k] = feasible(S, n_facets, k)
         i = 0
-        while i < n:
-            order = compare(S, front[i], k)
+        while i < n and mask[k]:
+            order = compare(S, n_facets, front[i], k)
             if order > 0:
                 mask[k] = False
                 break
@@ -179,3 +211,15 @@ def find_front(S: Floats, mask: Bools, front: Ints) -> Int:
             front[n] = k
             n += 1
     return n
+
+
+@kernel
+def find_front(S: Floats, mask: Bools, front: Ints) -> Int:
+    """The Pareto set of facet scores. Returns |P|."""
+    return filter_front(S, S.shape[1], mask, front)
+
+
+@kernel
+def find_answer(inst: Instance) -> Int:
+    """The answer of an instance: `mask` and `front`. Returns its size."""
+    return filter_front(inst.S, inst.n_facets, inst.mask, inst.front)

@@ -26,7 +26,7 @@ import numpy as np
 
 from prepex._kernels import aging
 from prepex._kernels.aging import STRETCH
-from prepex._kernels.instance import Floats, Instance, Int, Ints, apart, find_front, weigh_known
+from prepex._kernels.instance import Floats, Instance, Int, Ints, apart, find_answer, weigh_known
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws import aging as law_aging
 from prepex._kernels.laws.instance import weigh_law
@@ -169,7 +169,7 @@ def refresh(ledger: Ledger, slack: float) -> float:
     whole[ROUND] += 1
     if whole[PAPER] == 1:
         # The bounds hold for the complete alternatives only: look at everything again.
-        ledger.inst.size[0] = find_front(ledger.inst.S, ledger.inst.mask, ledger.inst.front)
+        ledger.inst.size[0] = find_answer(ledger.inst)
         forget(ledger)
     elif ledger.inst.lenient:
         front_changed(ledger)
@@ -204,7 +204,7 @@ def front_changed(ledger: Ledger) -> bool:
     changed = False
     for k in range(before.size):
         before[k] = inst.mask[k]
-    inst.size[0] = find_front(inst.S, inst.mask, inst.front)
+    inst.size[0] = find_answer(inst)
     for k in range(before.size):
         changed = changed or before[k] != inst.mask[k]
         before[k] = False
@@ -263,7 +263,7 @@ def cheapest_remove(ledger: Ledger, i: Int, limit: float) -> tuple[float, Int, I
         if v < best:
             v = remove(inst, i, j, s)
         if v < best:
-            best, hub, n = v, np.int64(j), keep_star(s.star, inst.S.shape[1], s.leaf)
+            best, hub, n = v, np.int64(j), keep_star(s.star, inst.n_facets, s.leaf)
         else:
             lowest = min(lowest, v)
     if n < 0:
@@ -295,7 +295,7 @@ def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
             if rivals(inst, k, j, paper) and pair_bound(inst, np.int64(k), np.int64(j)) < limit:
                 v = remove(inst, np.int64(k), np.int64(j), s)
                 if v < limit:
-                    count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.S.shape[1], s.leaf))
+                    count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.n_facets, s.leaf))
                     limit = lowered(pieces, count, limit)
     return count
 

@@ -67,7 +67,7 @@ def make_scratch(K: int) -> Scratch:
 def test_front(fresh: Fresh, i: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
     """(min_{j != i} max_f e_f(i over j), j, f), the rival first; j = -1 if it is not below the limit."""
     inst = fresh.inst
-    K, m = inst.S.shape
+    K, m = inst.N.size, inst.n_facets
     best = limit
     worse: Int = np.int64(-1)
     where: Int = np.int64(-1)
@@ -98,7 +98,7 @@ def test_front(fresh: Fresh, i: Int, rival: Int, limit: float) -> tuple[float, I
 def test_dominated(fresh: Fresh, toll: Floats, i: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
     """(max_{j in P} min_f e_f(j over i) - toll_j, j, f), the rival first; at least the limit if not below it."""
     inst = fresh.inst
-    m = inst.S.shape[1]
+    m = inst.n_facets
     best = -np.inf
     better: Int = rival
     where: Int = np.int64(-1)
@@ -181,7 +181,7 @@ def may_reach(fresh: Fresh, price: Floats, binding: Ints, goal: float) -> bool:
     k, other = (binding[WORSE], binding[BETTER]) if out else (binding[BETTER], binding[WORSE])
     if inst.mask[k]:
         need = goal + price[IN_FRONT, k] - CLOSE_CALL * (1.0 + abs(goal) + price[IN_FRONT, k])
-        for f in range(inst.S.shape[1]):
+        for f in range(inst.n_facets):
             if e_value(fresh, k, other, np.int64(f), need, need) >= need:
                 return True
         return False

@@ -123,7 +123,7 @@ def add_known_fresh(fresh: KnownFresh, a: Int, reward: Floats, more: float) -> N
         score = 0.0
         for q in range(inst.W.shape[1]):
             score += inst.W[f, q] * reward[q]
-        inst.S[a, f] += more * (score - inst.S[a, f]) / inst.N[a]
+        inst.S[a, f] += more * (score - inst.level[f] - inst.S[a, f]) / inst.N[a]
     weigh_known(inst, a)
     write_grid(fresh.grid, a, inst.N[a])
 
@@ -303,10 +303,10 @@ def bound_front(fresh: KnownFresh, i: Int) -> tuple[float, Int]:
     """(min_{j != i} of a bound of max_f e_f(i over j), j): the bound at the facet of the largest likelihood ratio."""
     inst = fresh.inst
     low, rival = np.inf, np.int64(-1)
-    for j in range(inst.S.shape[0]):
+    for j in range(inst.N.size):
         if j != i:
             most, facet = -1.0, np.int64(0)
-            for f in range(inst.S.shape[1]):
+            for f in range(inst.n_facets):
                 found = ratio(inst, i, j, f)
                 if found > most:
                     most, facet = found, np.int64(f)
@@ -323,11 +323,11 @@ def bound_dominated(fresh: KnownFresh, guide: KnownInstance, toll: Floats, i: In
     most, rival = -np.inf, np.int64(-1)
     for p in range(inst.size[0]):
         least = np.inf
-        for f in range(inst.S.shape[1]):
+        for f in range(inst.n_facets):
             least = min(least, ratio(guide, inst.front[p], i, f))
         if least - toll[inst.front[p]] > most:
             most, rival = least - toll[inst.front[p]], inst.front[p]
     low = np.inf
-    for f in range(inst.S.shape[1]):
+    for f in range(inst.n_facets):
         low = min(low, survey(fresh, rival, i, f)[0])
     return low - toll[rival], rival

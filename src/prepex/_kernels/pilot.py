@@ -22,7 +22,7 @@ EQUAL = 0.1
 @part
 def decided(inst: Instance, i: Int) -> float:
     """c_i: min_j max_f of the ratios for i in P, max_{j in P} min_f for the others."""
-    K, m = inst.S.shape
+    K, m = inst.N.size, inst.n_facets
     if inst.mask[i]:
         low = np.inf
         for j in range(K):
@@ -44,7 +44,7 @@ def decided(inst: Instance, i: Int) -> float:
 @kernel
 def set_prices(inst: Instance, doubt: Floats, price: Floats) -> None:
     """share ~ doubt, part ~ doubt or 1 if in the pilot's P, each mixed with equal ones; the prices are their -log."""
-    K, m = inst.S.shape
+    K, m = inst.N.size, inst.n_facets
     shares, parts = 0.0, 0.0
     for k in range(K):
         doubt[k] = np.exp(-2.0 * min(decided(inst, k), CERTAIN))

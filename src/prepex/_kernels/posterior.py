@@ -71,7 +71,7 @@ def draw_arm(course: Course, k: Int, spread: float) -> float:
 def sort_arms(course: Course, spread: float) -> Int:
     """Hard and easy arms into `label`; returns the number of hard ones."""
     inst, label = course.near.inst, course.label
-    K, m = inst.S.shape
+    K, m = inst.N.size, inst.n_facets
     reach = course.real[CALM] * np.sqrt(spread)
     hard, easy = 0, 0
     for p in range(inst.size[0]):
@@ -103,13 +103,14 @@ def sort_arms(course: Course, spread: float) -> Int:
 @part
 def same_set(course: Course, n_hard: Int, n_easy: Int) -> bool:
     """Has the draw the Pareto set P? No arm of P dominates another, and one of them dominates each other arm."""
-    drawn, label, size = course.drawn, course.label, course.near.inst.size[0]
+    drawn, label, inst = course.drawn, course.label, course.near.inst
+    size, m = inst.size[0], inst.n_facets
     same = True
     for c in range(n_hard + n_easy):
         k = label[0, c] if c < n_hard else label[1, c - n_hard]
         under = False
         for p in range(size):
-            if p != c and compare(drawn, label[0, p], k) > 0:
+            if p != c and compare(drawn, m, label[0, p], k) > 0:
                 under = True
                 break
         if under == (c < size):

@@ -59,7 +59,7 @@ def hardest_arm(inst: Instance, j: Int, s: Search) -> tuple[Int, float]:
             continue
         a = front[p]
         cheapest = np.inf
-        for f in range(inst.S.shape[1]):
+        for f in range(inst.n_facets):
             left = gap(inst, a, j, f) - vec[HUB, f]
             if forbidden[p, f]:
                 continue
@@ -80,7 +80,7 @@ def offer(inst: Instance, j: Int, p: Int, v: float, best: float, s: Search, d: I
     """
     vec, option, level, forbidden = s.desk.vec, s.option, s.level, s.forbidden
     a, base, end, missed = inst.front[p], level[START, d], level[START, d + 1], np.inf
-    for f in range(inst.S.shape[1]):
+    for f in range(inst.n_facets):
         left = gap(inst, a, j, f) - vec[HUB, f]
         if left <= 0.0 or forbidden[p, f]:
             continue

@@ -184,10 +184,9 @@ def settle(star: Star, n: Int, gram: Floats, N: float, desk: Desk) -> float:
 
 
 @part
-def pair_system(star: Star, enter: Int, desk: Desk) -> bool:
-    """Q TRIAL = GAP on the active facets of a pair; False if Q is singular there."""
+def pair_system(star: Star, m: Int, enter: Int, desk: Desk) -> bool:
+    """Q TRIAL = GAP on the active rows of a pair; False if Q is singular there."""
     real, A, Q, vec = star.real, desk.system, desk.quad, desk.vec
-    m = Q.shape[0]
     rows: Int = np.int64(0)
     for c in range(m):
         if real[c, Y] > 0.0 or c == enter:
@@ -208,15 +207,14 @@ def pair_system(star: Star, enter: Int, desk: Desk) -> bool:
 
 
 @part
-def solve_pair(star: Star, desk: Desk) -> None:
-    """max_{y >= 0} b.y - y'Qy/2 over the facets of a pair, from the given Y >= 0."""
+def solve_pair(star: Star, m: Int, desk: Desk) -> None:
+    """max_{y >= 0} b.y - y'Qy/2 over the m rows of a pair, from the given Y >= 0."""
     real, Q = star.real, desk.quad
-    m = Q.shape[0]
     enter = np.int64(-1)
     stalled, restarted = False, False
     while not stalled:
         while True:
-            if not pair_system(star, enter, desk):
+            if not pair_system(star, m, enter, desk):
                 # Dependent facets (m > L): of those to start from, drop all; one that enters is met already.
                 stalled, restarted = bool(enter >= 0) or restarted, True
                 for c in range(m):
@@ -246,7 +244,7 @@ def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
     """Closest point of Remove(i, j): hub j, a constraint on arm i for every facet. Writes the star, returns v."""
     gram, N = inst.gram, inst.N
     link, real, Q = s.star.link, s.star.real, s.desk.quad
-    m = inst.S.shape[1]
+    m = inst.n_facets
     of_i, of_j = covariance_row(gram, i), covariance_row(gram, j)
     for c in range(m):
         link[c, ARM] = i
@@ -257,7 +255,7 @@ def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
         for d in range(m):
             Q[c, d] = gram[of_i, c, d] / N[i] + gram[of_j, c, d] / N[j]
     if not inst.plain:
-        solve_pair(s.star, s.desk)
+        solve_pair(s.star, m, s.desk)
     v = 0.0
     for c in range(m):
         v += 0.5 * real[c, Y] * real[c, GAP]
@@ -268,7 +266,7 @@ def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
 def pair_bound_known(inst: KnownInstance, i: Int, j: Int) -> float:
     """A lower bound of Remove(i, j): its dearest single facet. Zero iff j already dominates or equals i."""
     bound = 0.0
-    for f in range(inst.S.shape[1]):
+    for f in range(inst.n_facets):
         ahead = gap(inst, i, j, f)
         if ahead > 0.0:
             bound = max(bound, 0.5 * ahead * ahead / spread(inst, i, j, f))

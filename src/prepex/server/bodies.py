@@ -213,7 +213,8 @@ EventForm: Any = create_model(
 
 
 class Page(BaseModel):
-    """Part of a log. `more`: ask again after the last position."""
+    """Part of a log. `arms`: which option, by its place, a pull is of. `more`: ask again after the last position."""
 
     events: list[EventForm]
+    arms: dict[int, int]
     more: bool

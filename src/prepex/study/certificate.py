@@ -86,7 +86,7 @@ def _tests(course: Course, names: tuple[str, ...]) -> list[dict[str, Any] | None
     infinity or a negative number, and no two computations need agree on which.) Of facets that are level, the first.
     """
     fresh, price, mask = course.fresh, course.price, course.near.inst.mask
-    K, m = course.near.inst.S.shape
+    K, m = len(mask), course.near.inst.n_facets
     low, high = -np.inf, np.inf
 
     def e(i: int, j: int, f: int) -> float:

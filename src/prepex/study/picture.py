@@ -24,15 +24,14 @@ def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
     """A study at one position of its log."""
     experiment, line = state.experiment, state.line
     number = {name: value for name, value in asdict(status).items() if name not in LEFT_OUT}
-    pulls = [asdict(pull) for pull in list_pulls(state)]
     answer = asdict(status.recommendation)
     return number | {
         "answer": answer | {"done": status.done},
         "why": why,
         "design": design(experiment, state.config.lease),
         "arms": arms(experiment, line),
-        "pulls": pulls[:MOST],
-        "n_listed": len(pulls),
+        "pulls": [asdict(pull) for pull in list_pulls(state, MOST)],
+        "n_listed": len(line.pulls),
     }
 
 

@@ -90,7 +90,7 @@ def find_witness(ledger: Any, j: Int, limit: float) -> None:
             most, arm = bound, inst.front[p]
     if most < limit:
         exact = np.inf
-        for f in range(inst.S.shape[1]):
+        for f in range(inst.n_facets):
             exact = min(exact, facet_cost(inst, arm, j, np.int64(f)))
         most = max(exact, most)
     ledger.base[j], ledger.witness[j] = most * (1.0 - 1e-12), arm

@@ -4,16 +4,16 @@ Legend (see also _kernels/instance.py)
     law       the law of an objective                                        (L,)
     scale     its parameter: the variance of a Gaussian, estimated or not; of an arm with fewer than three outcomes,
               minus their sum of squares around the mean                     (K, L)
-    W         facets, the columns of minimised objectives negated            (m, L)
-    N, M, S   weights, means, facet scores M W'                              (K,), (K, L), (K, m)
-    V         variance of an estimated facet score, for estimates only       (K, m)
+    W         rows, in the facets the columns of minimised objectives negated   (m, L)
+    N, M, S   weights, means, scores M W' - level                            (K,), (K, L), (K, m)
+    V         variance of an estimated score, for estimates only             (K, m)
     cap       what any point of arm k outside the convex region costs        (K,)
-    axis      the objective of a facet that looks at one only, else -1       (m,)
-    plain     every facet looks at one objective and none is STUDENT, nor EXPONENTIAL if there is slack: pools
+    axis      the objective of a row that looks at one only, else -1         (m,)
+    plain     every row looks at one objective and none is STUDENT, nor EXPONENTIAL if there is slack: pools
     shared    a GAUSSIAN objective whose variance is not known but the same for all arms: its scale is the estimate
               from all of them, BLIND before there is one                    (L,)
     square    sums of squares of such an objective around the arm's mean     (K, L)
-    line      of the facet scores                                            (K, m)
+    line      of the scores                                            (K, m)
     drift     what the last new estimates multiply a cost by at least        (1,)
 """
 
@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prepex._kernels.centre import facet_scores
-from prepex._kernels.instance import Bools, Floats, Int, Ints, find_front, score
+from prepex._kernels.instance import Bools, Floats, Int, Ints, find_answer, score
 from prepex._kernels.jit import kernel
 from prepex._kernels.laws.law import EXPONENTIAL, LAWS, STUDENT, border, variance
 
@@ -43,11 +43,13 @@ class LawInstance(NamedTuple):
     S: Floats
     V: Floats
     slack: Floats
+    level: Floats
     cap: Floats
     mask: Bools
     front: Ints
     size: Ints
     axis: Ints
+    n_facets: int
     plain: bool
     lenient: bool
     shared: Bools
@@ -69,9 +71,13 @@ def make_instance(
     weights: Floats,
     shared: Bools | None = None,
     slack: Floats | None = None,
+    level: Floats | None = None,
+    n_facets: int | None = None,
 ) -> LawInstance:
-    """Fresh arrays; the caller's are not kept. `scale` (K, L)."""
+    """Fresh arrays; the caller's are not kept. `scale` (K, L). `facets`, `slack`, `level`: of all rows, n_facets of
+    them facets (all if not given), then of the limits."""
     (K, L), m = means.shape, len(facets)
+    levels = np.zeros(m) if level is None else np.array(level, dtype=np.float64)
     if not np.all(np.isin(law, LAWS)):
         raise ValueError(f"law must be among the codes {LAWS}, got {np.asarray(law).tolist()}")
     single = (facets != 0.0).sum(axis=1) == 1
@@ -82,14 +88,16 @@ def make_instance(
         W=np.array(facets, dtype=np.float64, order="C"),
         N=np.array(weights, dtype=np.float64),
         M=np.array(means, dtype=np.float64, order="C"),
-        S=facet_scores(means, facets),
+        S=facet_scores(means, facets) - levels,
         V=np.zeros((K, m)),
         slack=np.zeros(m) if slack is None else np.array(slack, dtype=np.float64),
+        level=levels,
         cap=np.zeros(K),
         mask=np.zeros(K, dtype=np.bool_),
         front=np.zeros(K, dtype=np.int64),
         size=np.zeros(1, dtype=np.int64),
         axis=np.where(single, np.argmax(facets != 0.0, axis=1), -1).astype(np.int64),
+        n_facets=m if n_facets is None else n_facets,
         plain=pools(law, single, lenient),
         lenient=lenient,
         shared=np.zeros(L, dtype=np.bool_) if shared is None else np.array(shared),
@@ -99,7 +107,7 @@ def make_instance(
     )
     for k in range(K):
         weigh_law(inst, np.int64(k))
-    inst.size[0] = find_front(inst.S, inst.mask, inst.front)
+    inst.size[0] = find_answer(inst)
     return inst
 
 

@@ -182,7 +182,7 @@ def facet_bound(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
 def pair_bound_law(inst: LawInstance, i: Int, j: Int) -> float:
     """A lower bound of Remove(i, j): its dearest single facet. Zero iff j already dominates or equals i."""
     bound = 0.0
-    for f in range(inst.S.shape[1]):
+    for f in range(inst.n_facets):
         if gap(inst, i, j, f) > 0.0:
             bound = max(bound, facet_bound(inst, i, j, np.int64(f)))
     return bound
@@ -192,7 +192,7 @@ def pair_bound_law(inst: LawInstance, i: Int, j: Int) -> float:
 def escape_bound(inst: LawInstance, a: Int, j: Int) -> float:
     """A lower bound of what it takes for j to escape a on some facet."""
     bound = np.inf
-    for f in range(inst.S.shape[1]):
+    for f in range(inst.n_facets):
         bound = min(bound, facet_bound(inst, a, j, np.int64(f)))
         if bound == 0.0:
             break

@@ -219,7 +219,7 @@ def newton(inst: LawInstance, hub: Int, n: Int, cap: float, s: Search) -> float:
             break
         local_star(inst, hub, n, pair, s)
         if pair:
-            solve_pair(star, s.desk)
+            solve_pair(star, n, s.desk)
         else:
             settle_from(star, n, np.int64(-1), lab.gram, inst.N[hub], s.desk)
         slope = 0.0
@@ -275,7 +275,7 @@ def settle_law(inst: LawInstance, hub: Int, n: Int, cap: float, s: Search) -> fl
 def remove_law(inst: LawInstance, i: Int, j: Int, s: Search) -> float:
     """Closest point of Remove(i, j): hub j, a constraint on arm i for every facet. Writes the star, returns v."""
     star, link, real = s.star, s.star.link, s.star.real
-    m = inst.S.shape[1]
+    m = inst.n_facets
     cap = min(inst.cap[i], inst.cap[j])
     value, apart = 0.0, False
     for c in range(m):

@@ -66,7 +66,7 @@ def likely_dominator(guide: LawInstance, toll: Floats, i: Int) -> Int:
     most, rival = -np.inf, guide.front[0]
     for p in range(guide.size[0]):
         least = np.inf
-        for f in range(guide.S.shape[1]):
+        for f in range(guide.n_facets):
             least = min(least, ratio(guide, guide.front[p], i, f))
         if least - toll[guide.front[p]] > most:
             most, rival = least - toll[guide.front[p]], guide.front[p]
@@ -80,7 +80,7 @@ def likely_rival(inst: LawInstance, i: Int) -> Int:
     for j in range(inst.N.size):
         if j != i:
             most = 0.0
-            for f in range(inst.S.shape[1]):
+            for f in range(inst.n_facets):
                 most = max(most, ratio(inst, i, np.int64(j), f))
             if most < low or rival < 0:
                 low, rival = most, np.int64(j)

@@ -1,0 +1,195 @@
+"""Limits: what an option must satisfy, whatever else it offers.
+
+An option is feasible if it meets every limit; the answer is the Pareto set of the feasible ones, and may be empty.
+
+Legend
+    rows      unit vectors g, an option with means M meets a limit iff g . M >= h      (c, L)
+    level     h                                                                       (c,)
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from prepex import _checks, _named
+from prepex._checks import Floats
+from prepex.errors import InputError, shown
+from prepex.family import Family, range_of
+from prepex.labels import Labels
+from prepex.numerals import number
+
+
+@dataclass(frozen=True, init=False)
+class Limit:
+    """A sum of objectives, each times its weight, that must be at most or at least a number, in the user's units.
+
+    >>> Limit({"cost": 1, "time": 2}, at_most=10)
+    Limit(cost + 2 time at most 10)
+    """
+
+    weights: tuple[tuple[Any, float], ...]
+    at_most: float | None
+    at_least: float | None
+
+    def __init__(
+        self, weights: Mapping[str, float], *, at_most: float | None = None, at_least: float | None = None
+    ) -> None:
+        if not isinstance(weights, Mapping) or not weights:
+            raise InputError(f"weights must be a mapping from objectives to numbers, got {shown(weights)}")
+        if (at_most is None) == (at_least is None):
+            came = "neither" if at_most is None else "both"
+            raise InputError(f"a Limit needs exactly one of at_most= and at_least=, got {came}")
+        pairs = tuple((name, _checks.number(f"weight of {name!r}", weight)) for name, weight in weights.items())
+        if not any(weight for _, weight in pairs):
+            raise InputError(f"weights must not all be 0, got {shown(weights)}")
+        object.__setattr__(self, "weights", pairs)
+        for side, given in (("at_most", at_most), ("at_least", at_least)):
+            value = None if given is None else _checks.number(side, given)
+            object.__setattr__(self, side, value)
+
+    @property
+    def words(self) -> str:
+        """The limit as people say it.
+
+        >>> Limit({"toxicity": 1}, at_most=0.3).words, Limit({"gain": 1, "cost": -0.5}, at_least=2).words
+        ('toxicity at most 0.3', 'gain - 0.5 cost at least 2')
+        """
+        text = ""
+        for name, weight in self.weights:
+            if weight:
+                sign = ("- " if weight < 0 else "+ ") if text else ("-" if weight < 0 else "")
+                size = "" if abs(weight) == 1.0 else f"{number(abs(weight))} "
+                text += f"{' ' if text else ''}{sign}{size}{name}"
+        side, value = ("at most", self.at_most) if self.at_least is None else ("at least", self.at_least)
+        assert value is not None
+        return f"{text} {side} {number(value)}"
+
+    def __repr__(self) -> str:
+        return f"Limit({self.words})"
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    """Limits as the kernels take them, and in words."""
+
+    rows: Floats
+    level: Floats
+    words: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+Sides = Mapping[str, float] | None
+
+
+def limits_of(
+    labels: Labels,
+    *,
+    at_most: Sides = None,
+    at_least: Sides = None,
+    limits: Iterable[Limit] = (),
+    family: Family | None = None,
+) -> Limits | None:
+    """The rows of all limits, those of single objectives first; None without any. In the user's signs, as outcomes are.
+
+    Refuses limits that no means of the family can meet together.
+
+    >>> labels = Labels.make((2, 2), objectives=("gain", "toxicity"), minimise=("toxicity",))
+    >>> found = limits_of(labels, at_most={"toxicity": 0.3})
+    >>> found.rows, found.level, found.words
+    (array([[-0., -1.]]), array([-0.3]), ('toxicity at most 0.3',))
+    """
+    given = [*_sided("at_most", at_most, labels), *_sided("at_least", at_least, labels), *_listed(limits)]
+    if not given:
+        return None
+    rows, level = np.zeros((len(given), len(labels.objectives))), np.zeros(len(given))
+    for place, limit in enumerate(given):
+        for name, weight in limit.weights:
+            at = _checks.position(name, labels.objectives)
+            if at is None:
+                raise InputError(f"limits must be on {_checks.quoted(labels.objectives)}, got one on {name!r}")
+            if rows[place, at]:
+                raise InputError(f"limits must have each objective once, got {labels.objectives[at]!r} twice")
+            rows[place, at] = weight
+        size = np.linalg.norm(rows[place]) * (1.0 if limit.at_most is None else -1.0)
+        bound = limit.at_least if limit.at_most is None else limit.at_most
+        assert bound is not None
+        rows[place], level[place] = rows[place] / size, bound / size
+    words = tuple(limit.words for limit in given)
+    found = Limits(_checks.frozen(rows), _checks.frozen(level), words)
+    _require_possible(found, labels, family)
+    return found
+
+
+def _sided(side: str, given: Sides, labels: Labels) -> list[Limit]:
+    if given is None:
+        return []
+    named = _named.by_name(side, given, labels.objectives)
+    if named is None:
+        raise InputError(f"{side} must be a mapping from objectives to numbers, got {shown(given)}")
+    found = []
+    for name, value in named.items():
+        bound = _checks.number(f"{side} of {name!r}", value)
+        found.append(Limit({name: 1.0}, at_most=bound) if side == "at_most" else Limit({name: 1.0}, at_least=bound))
+    return found
+
+
+def _listed(limits: Iterable[Limit]) -> list[Limit]:
+    if isinstance(limits, Limit) or not isinstance(limits, Iterable):
+        raise InputError(f"limits must be a list of Limit, got {shown(limits)}")
+    found = list(limits)
+    for limit in found:
+        _checks.instance("limits", limit, Limit)
+    return found
+
+
+def _require_possible(limits: Limits, labels: Labels, family: Family | None) -> None:
+    """Refuse what no means meet, naming limits of which none could be left out."""
+    ranges = [(-np.inf, np.inf)] * len(labels.objectives)
+    laws = None if family is None else family.laws(len(labels.arms), len(labels.objectives))
+    if laws is not None:
+        ranges = [range_of(int(code)) for code in laws.codes]
+    low, high = np.array(ranges).T
+    everything = list(range(len(limits)))
+    if _possible(limits, everything, low, high):
+        return
+    clash = everything
+    for place in everything:
+        fewer = [other for other in clash if other != place]
+        if not _possible(limits, fewer, low, high):
+            clash = fewer
+    words = _checks.quoted([limits.words[place] for place in clash])
+    if _possible(limits, clash, np.full_like(low, -np.inf), np.full_like(high, np.inf)):
+        seen = np.flatnonzero(np.any(limits.rows[clash] != 0.0, axis=0) & (np.isfinite(low) | np.isfinite(high)))
+        domains = ", ".join(f"{labels.objectives[q]} from {low[q]:g} to {high[q]:g}" for q in seen)
+        raise InputError(f"limits must be possible for {family!r} ({domains}), got {words}")
+    raise InputError(f"limits must not contradict each other, got {words}")
+
+
+def _possible(limits: Limits, chosen: list[int], low: Floats, high: Floats) -> bool:
+    """Is there a point that meets all of them?"""
+    rows, level = limits.rows[chosen], limits.level[chosen]
+    single = (rows != 0.0).sum(axis=1) == 1
+    low, high = low.copy(), high.copy()
+    for g, h in zip(rows[single], level[single], strict=True):
+        q = int(np.argmax(g != 0.0))
+        low[q], high[q] = (max(low[q], h), high[q]) if g[q] > 0 else (low[q], min(high[q], -h))
+    if np.any(low > high):
+        return False
+    if single.all():
+        return True
+    from scipy.optimize import linprog
+
+    # The solver's tolerance is absolute: in units of the largest number that is given.
+    sizes = np.abs(np.concatenate([level, low, high]))
+    unit = max(sizes[np.isfinite(sizes)].max(), _checks.SMALLEST)
+    answer = linprog(
+        np.zeros(len(low)),
+        A_ub=-rows[~single],
+        b_ub=-level[~single] / unit,
+        bounds=list(zip(low / unit, high / unit, strict=True)),
+    )
+    return bool(answer.status == 0)
