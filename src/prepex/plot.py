@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 # Arms with names beside their points.
 MOST_NAMES = 12
+RATE = "rate T* log(1/delta), no floor"
 
 # Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
 STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
@@ -126,7 +127,11 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None, tol: float = F
                 fontsize=7.5,
                 color="0.35",
             )
-        axes.axvline(runs.floor(delta, tol), color=STYLES[1][0], linewidth=1.2, label="floor T* kl(delta, 1-delta)")
+        strict = runs.tolerance is None
+        line, words = (
+            (runs.floor(delta, tol), "floor T* kl(delta, 1-delta)") if strict else (runs.rate(delta, tol), RATE)
+        )
+        axes.axvline(line, color=STYLES[1][0], linewidth=1.2, linestyle="-" if strict else ":", label=words)
         axes.plot([], [], marker="^", color="C2", linestyle="none", label="mean")
         axes.plot([], [], marker=".", color="0.5", linestyle="none", label="runs far from the others")
         axes.set_yticks(range(len(labels)), [f"{rule}\n({threshold})" for rule, threshold in labels])

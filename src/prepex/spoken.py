@@ -1,4 +1,4 @@
-"""Families in the words of a command line or of a table's header."""
+"""Families and tolerances in the words of a command line or of a table's header."""
 
 import contextlib
 import re
@@ -13,6 +13,9 @@ from prepex.tables import plain_number
 FAMILY_HELP = (
     "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, "
     "or to simulate unknown(VARIANCE), lognormal(VARIANCE OF THE LOGARITHM)"
+)
+TOLERANCE_HELP = (
+    "OBJECTIVE=SIZE, a difference that does not matter, in its units; repeat it, or give one number for all"
 )
 VARIANCE_HELP = "a number, or unknown or shared if it must be estimated: one, or one for each objective"
 _PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
@@ -106,6 +109,27 @@ def parse_variances(text: str) -> tuple[Gaussian, ...]:
             )
         found.append(family)
     return tuple(found)
+
+
+def parse_tolerance(options: Sequence[str]) -> float | dict[str, float] | None:
+    """What --tolerance says; None if nothing.
+
+    >>> parse_tolerance(["strength=0.5", "cost=0.1"]), parse_tolerance(["0.5"]), parse_tolerance([])
+    ({'strength': 0.5, 'cost': 0.1}, 0.5, None)
+    """
+    found: dict[str, float] = {}
+    for option in options:
+        name, equals, text = (part.strip() for part in option.rpartition("="))
+        size = plain_number(text)
+        if size is None or (equals and (not name or name in found)) or (not equals and len(options) > 1):
+            raise InputError(
+                "tolerance must be one number for all objectives, or OBJECTIVE=SIZE, each objective once, as in "
+                f"strength=0.5, got {option!r}"
+            )
+        if not equals:
+            return size
+        found[name] = size
+    return found or None
 
 
 def _joined(variances: Sequence[Gaussian]) -> Family:

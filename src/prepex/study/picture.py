@@ -48,6 +48,7 @@ def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
         "covariance": None if laws is not None else _covariances(experiment).tolist(),
         "cone": settings["cone"]["name"],
         "facets": (experiment.setting.cone.facets * labels.signs).tolist(),
+        "tolerance": None if experiment.tolerance is None else list(experiment.tolerance),
         "delta": experiment.delta,
         "rule": settings["sampling"]["name"],
         "threshold": settings["threshold"]["name"],

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from prepex.numerals import by_factor, number, plural, within
+from prepex.standing import tied_words
 from prepex.study import figures
 from prepex.study.history import Past
+from prepex.tolerance import in_words
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }
@@ -69,8 +71,10 @@ def _answer(picture: dict[str, Any]) -> str:
     }[answer["status"]]
     names = _listed(answer["arms"]) or "nothing yet"
     looks = "Pareto optimal" if answer["status"] == "certified" else "Looks Pareto optimal"
+    looks += "" if picture["design"]["tolerance"] is None else " within the tolerance"
     undecided = f"<br>Undecided: {_listed(answer['undecided'])}" if answer["undecided"] else ""
-    return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}</p>'
+    ties = "".join(f"<br>{_text(words)}" for words in tied_words(answer["near_ties"], picture["warning"] is not None))
+    return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}{ties}</p>'
 
 
 def _table(rows: Sequence[tuple[str, object]]) -> str:
@@ -81,7 +85,7 @@ def _table(rows: Sequence[tuple[str, object]]) -> str:
 def _design(picture: dict[str, Any]) -> str:
     design = picture["design"]
     signs = [f"{name} ({'min' if name in design['minimise'] else 'max'})" for name in design["objectives"]]
-    noise = design["covariance"]
+    noise, tolerance = design["covariance"], design["tolerance"]
     return _table(
         [
             ("arms", len(picture["arms"])),
@@ -91,6 +95,7 @@ def _design(picture: dict[str, Any]) -> str:
                 design["family"] if noise is None or len(noise) > 1 else f"Gaussian, covariance {noise[0]}",
             ),
             ("cone", design["cone"] or f"facets {design['facets']}"),
+            *([] if tolerance is None else [("tolerance", in_words(tolerance, design["objectives"]))]),
             ("risk delta", design["delta"]),
             ("sampling", design["rule"]),
             ("threshold", design["threshold"] + (", proven" if design["proven"] else ", no proof")),

@@ -63,7 +63,8 @@ function draw(before) {
   say(at("badge"), STATES[answer.status]);
   at("badge").className = `badge ${answer.status}`;
   const found = `${answer.arms.length} of ${plural(view.arms.length, "arm")}`;
-  say(at("front-words"), !answer.arms.length ? "Nothing is known yet." : answer.status === "certified" ? `Pareto optimal, proven: ${found}` : `Looks Pareto optimal: ${found}`);
+  const within = view.design.tolerance ? " within the tolerance" : "";
+  say(at("front-words"), !answer.arms.length ? "Nothing is known yet." : answer.status === "certified" ? `Pareto optimal${within}, proven: ${found}` : `Looks Pareto optimal${within}: ${found}`);
   keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
   say(at("why"), view.why);
   at("ask-button").disabled = answer.done;
@@ -99,7 +100,7 @@ function drawDesign() {
   const cone = d.cone || `facets ${d.facets.map((row) => `(${row.map((v) => number(v, 3)).join(", ")})`).join(" ")}`;
   const known = d.covariance && d.covariance.length === 1 ? `Gaussian, covariance ${d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ")}` : d.family;
   facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Outcomes are", known],
-    ["Cone", cone], ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
+    ["Cone", cone], ...(d.tolerance ? [["Tolerance", d.tolerance.map((size, q) => [size, d.objectives[q]]).filter(([size]) => size).map(([size, name]) => `${number(size)} in ${name}`).join(", ")]] : []), ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
     ["Pulls out at once", number(d.max_pending)], ["Lease", d.lease === null ? "none" : span(d.lease)], ["Events", number(view.events)], ["Last hash", view.head]]);
 }
 
