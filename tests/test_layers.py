@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "prepex"
 LAYERS = (
     ("_kernels", "_given", "errors", "extras", "naming", "numerals"),
     ("_checks",),
-    ("_named",),
+    ("_named", "units"),
     ("cone", "family", "labels", "region", "tables"),
     ("limits", "problem", "tolerance"),
     ("judge", "solvers"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from prepex.cone import Cone
 from prepex.errors import InputError
-from prepex.family import FAMILIES, Family, Gaussian, Product
+from prepex.family import FAMILIES, Family, Product
 from prepex.labels import Labels
 from prepex.sampling import RULES, Rule
 from prepex.stopping import THRESHOLDS, Threshold, UserThreshold
@@ -54,9 +54,7 @@ def of_family(family: Family) -> dict[str, Any]:
     name = type(family).__name__
     if isinstance(family, Product):
         return {"name": name, "families": [of_family(single) for single in family.families]}
-    if not isinstance(family, Gaussian):
-        return {"name": name}
-    given = ((key, getattr(family, key)) for key in ("variance", "covariance", "noise", "shared"))
+    given = ((key, getattr(family, key, None)) for key in ("variance", "covariance", "noise", "shared"))
     return {"name": name} | {
         key: value if isinstance(value, str) else np.asarray(value).tolist()
         for key, value in given

@@ -216,7 +216,8 @@ class Experiment:
             arm = _checks.member("arm", told, self.labels.arms)
             ordered = _named.in_order("reward", came, self.labels.objectives)
             numbers = self.family.as_numbers(ordered, n_objectives)
-            reward = _checks.real_array("reward", numbers, ("n_objectives", n_objectives))
+            shape = ("n_objectives", n_objectives)
+            reward = _checks.real_array("reward", numbers, shape, known=self.labels.objectives)
             self.family.check_reward(reward, self.labels.objectives)
             checked.append(Told(arm, reward))
         for told in checked:
@@ -274,7 +275,11 @@ class Experiment:
     def _take(self, told: Told) -> None:
         self._log.append(told)
         self._n_pulls += told.n
-        self._advance(told.arm, told.reward.copy(), told.n)
+        self._advance(told)
+
+    def _inner(self, reward: Floats) -> Floats:
+        """A copy of an outcome as the course sees it."""
+        return self.setting.units.inner(reward.copy())
 
     def tell_log(self, arms: ArrayLike, rewards: ArrayLike, sizes: ArrayLike | None = None) -> None:
         """A long log of outcomes: arms (n,), rewards (n, L).
@@ -316,9 +321,8 @@ class Experiment:
         if not len(arms) and np.size(rewards) == 0:
             return
         who = _checks.whole_array("arms", arms, ("n", None), low=0, high=K - 1)
-        rows = np.array(
-            _checks.real_array("rewards", rewards, ("n", who.size), ("n_objectives", len(objectives))), copy=True
-        )
+        shape = ("n", who.size), ("n_objectives", len(objectives))
+        rows = np.array(_checks.real_array("rewards", rewards, *shape, known=objectives), copy=True)
         counts = np.ones(who.size, dtype=np.int64)
         if sizes is not None:
             counts = _checks.whole_array("sizes", sizes, ("n", who.size), low=1, high=_checks.LARGEST_SUMMARY)
@@ -339,7 +343,7 @@ class Experiment:
 
     def _run_through(self, who: Ints, rows: Floats, counts: Ints) -> None:
         """What was looked at before: the rows one after the other, as far as possible by a compiled loop."""
-        rewards = np.array(rows, order="C")
+        rewards = np.array(self.setting.units.inner(rows), order="C")
         many = counts.astype(np.float64)
         at = 0
         while at < who.size:
@@ -363,9 +367,9 @@ class Experiment:
             if self._stopped is None:
                 self._check()
 
-    def _advance(self, arm: int, benefit: Floats, n: int) -> None:
+    def _advance(self, latest: Told) -> None:
         if self._course is not None:
-            self._observe(arm, benefit, n)
+            self._observe(latest.arm, self._inner(latest.reward), latest.n)
         elif np.all(self.counts > 0):
             # The first outcome of each arm opens the course; any others told meanwhile follow in their order.
             first: dict[int, Floats] = {}
@@ -375,11 +379,11 @@ class Experiment:
                     later.append(told)
                 else:
                     first[told.arm] = told.reward
-            rows = np.array([first[k] for k in range(len(self.labels.arms))])
+            rows = self.setting.units.inner(np.array([first[k] for k in range(len(self.labels.arms))]))
             self._course = self.setting.open(rows, self.delta)
             self._observe(-1, rows[0], 1)
             for told in later:
-                self._observe(told.arm, told.reward.copy(), 1)
+                self._observe(told.arm, self._inner(told.reward), 1)
         if self._stopped is None:
             self._check()
 
@@ -426,14 +430,22 @@ class Experiment:
 
     @property
     def means(self) -> Floats:
-        """Mean outcomes (K, L) in the user's signs; nan for an arm not tried yet."""
+        """Mean outcomes (K, L) in the user's signs, geometric ones of a LogNormal; nan for an arm not tried yet.
+
+        >>> from prepex import LogNormal
+        >>> experiment = Experiment(1, ("seconds",), family=LogNormal())
+        >>> experiment.tell_many([(0, [1.0]), (0, [4.0])])
+        >>> experiment.means.round(12).tolist()
+        [[2.0]]
+        """
+        units = self.setting.units
         if self._course is not None:
-            return _checks.frozen(self._course.M + self._course.origin)
+            return _checks.frozen(units.outer(self._course.M + self._course.origin))
         sums = np.zeros((len(self.labels.arms), len(self.labels.objectives)))
         for told in self._log:
-            sums[told.arm] += told.reward
+            sums[told.arm] += units.inner(told.reward)
         with np.errstate(invalid="ignore"):
-            return _checks.frozen(sums / self.counts[:, None])
+            return _checks.frozen(units.outer(sums / self.counts[:, None]))
 
     @property
     def reached(self) -> float:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 # Arms with names beside their points.
 MOST_NAMES = 12
+RATE = "rate T* log(1/delta), no floor"
 
 # Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
 STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
@@ -69,8 +70,11 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
         for name, mean in zip(problem.labels.arms, means, strict=True):
             short = textwrap.shorten(name.replace("$", r"\$"), 24, placeholder="…")
             axes.annotate(short, mean, xytext=(6, 5), textcoords="offset points", fontsize=8, color="0.25")
-    for name, set_label in zip(problem.labels.objectives, (axes.set_xlabel, axes.set_ylabel), strict=True):
-        set_label(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better)")
+    for q, (name, axis) in enumerate(zip(problem.labels.objectives, (axes.xaxis, axes.yaxis), strict=True)):
+        scale = ", log scale" if q in problem.units.logs else ""
+        axis.set_label_text(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better{scale})")
+        if scale:
+            log_axis(axis)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
     _legend(figure, *axes.get_legend_handles_labels())
@@ -123,7 +127,11 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None, tol: float = F
                 fontsize=7.5,
                 color="0.35",
             )
-        axes.axvline(runs.floor(delta, tol), color=STYLES[1][0], linewidth=1.2, label="floor T* kl(delta, 1-delta)")
+        strict = runs.tolerance is None
+        line, words = (
+            (runs.floor(delta, tol), "floor T* kl(delta, 1-delta)") if strict else (runs.rate(delta, tol), RATE)
+        )
+        axes.axvline(line, color=STYLES[1][0], linewidth=1.2, linestyle="-" if strict else ":", label=words)
         axes.plot([], [], marker="^", color="C2", linestyle="none", label="mean")
         axes.plot([], [], marker=".", color="0.5", linestyle="none", label="runs far from the others")
         axes.set_yticks(range(len(labels)), [f"{rule}\n({threshold})" for rule, threshold in labels])
@@ -180,6 +188,15 @@ def _legend(figure: "Figure", handles: Sequence[Any], names: Sequence[str]) -> N
         legend.remove()
     rows = -(-sum(line.count("\n") + 1 for line in lines) // columns)
     figure.set_figheight(figure.get_figheight() + 0.22 * (rows - 1))
+
+
+def log_axis(axis: Any) -> None:
+    """A logarithmic axis with plain numbers beside it."""
+    from matplotlib.ticker import LogFormatter
+
+    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(LogFormatter())
 
 
 def save(figure: "Figure", path: str | Path) -> None:

@@ -117,7 +117,10 @@ def simulate(
         raise InputError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
     laws = problem.family.laws(*problem.means.shape)
     if laws is not None and laws.unknown and laws.noise is None:
-        raise InputError("noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...)")
+        raise InputError(
+            "noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...), "
+            f"LogNormal(noise=...), got {problem.family!r}"
+        )
     eps = check_tolerance(tolerance, problem.cone, problem.labels)
     judge = Judge.of(problem, eps)
     jobs: list[Job] = []
@@ -132,7 +135,7 @@ def simulate(
             for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key, eps)
-                truth = np.array(problem.means)
+                truth = np.array(problem.inner_means)
                 size = batch, max_pulls, (seed, run, 0), run
                 jobs.append(Job(setting, truth, group, served, times, *size, name, judge))
     if begin:

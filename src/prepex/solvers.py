@@ -18,6 +18,7 @@ from prepex._kernels.room import CAPPED, CENTRE, CHANGED, SIZE, Y, make_pieces
 from prepex.family import in_domain
 from prepex.labels import Labels
 from prepex.numerals import apart
+from prepex.units import Units
 
 # Nats an outcome: no arm moves by more than a fiftieth of a standard deviation, or what comes to that.
 NEARLY = 0.5 * 0.02**2
@@ -31,7 +32,7 @@ class Alternative:
                   With a tolerance: "add": no Pareto optimal arm matches `arm` within it any more; "remove": `hub` beats
                   `arm`, which is Pareto optimal, by more than it
     value         sum_k N_k d(M_k, M'_k)
-    arms, means   the arms that move, and where to, in the user's signs
+    arms, means   the arms that move, and where to, in the user's signs and units
     constraints   the facets that hold them: pairs (arm, facet), each w_facet . (M'_hub - M'_arm) = 0, or the tolerance
     gradient      d(M_k, M'_k)                     (K,)
     lenient       is there a tolerance?
@@ -48,6 +49,7 @@ class Alternative:
     lenient: bool = field(repr=False)
     labels: Labels = field(repr=False)
     before: Floats = field(repr=False)
+    units: Units = field(default=Units(), repr=False)
 
     @property
     def capped(self) -> bool:
@@ -97,9 +99,10 @@ class Alternative:
         Against the range of each objective, and the largest such move: whatever the units and the origin.
         """
         old = self.before[list(self.arms)]
-        shift = np.abs(self.means - old)
-        shift[shift <= 4.0 * np.spacing(np.maximum(np.abs(old), np.abs(self.means)))] = 0.0
-        span = np.ptp(self.before, axis=0) + shift.max(axis=0)
+        same = np.abs(self.means - old) <= 4.0 * np.spacing(np.maximum(np.abs(old), np.abs(self.means)))
+        before = self.units.inner(self.before)
+        shift = np.where(same, 0.0, np.abs(self.units.inner(self.means) - before[list(self.arms)]))
+        span = np.ptp(before, axis=0) + shift.max(axis=0)
         share = np.divide(shift, span, out=np.zeros_like(shift), where=span > 0.0)
         return np.asarray(share > 1e-6 * share.max())
 
@@ -237,7 +240,7 @@ class GaussianSolver(Solver):
 class LawSolver(Solver):
     """Objectives with laws of their own: codes (L,), scale (K, L), signs in the facets.
 
-    In the user's units, less `origin` (L,), which is 0 but for Gaussian objectives.
+    In inner units, less `origin` (L,), which is 0 but for Gaussian objectives.
     """
 
     def __init__(
@@ -250,9 +253,11 @@ class LawSolver(Solver):
         facets: Floats,
         labels: Labels,
         slack: Floats | None = None,
+        units: Units | None = None,
     ) -> None:
         super().__init__(labels, facets, slack)
         self.means, self.origin, self.codes, self.scale = means, origin, codes, scale
+        self.units = units or Units()
         self._open(weights)
 
     def real_gradient(self, piece: Alternative) -> Floats | None:
@@ -311,6 +316,7 @@ class LawSolver(Solver):
             if not capped:
                 moved(inst, np.int64(hub), star, np.int64(size), np.int64(k), point)
             means[position] = (self.means[k] if capped else point) + self.origin
+        means = self.units.outer(means)
         gradient.flags.writeable = means.flags.writeable = False
         return Alternative(
             kind="add" if arm == hub else "remove",
@@ -323,5 +329,6 @@ class LawSolver(Solver):
             gradient=gradient,
             lenient=bool(self.slack.any()),
             labels=self.labels,
-            before=self.means + self.origin,
+            before=self.units.outer(self.means + self.origin),
+            units=self.units,
         )

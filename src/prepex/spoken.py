@@ -1,4 +1,4 @@
-"""Families in the words of a command line or of a table's header."""
+"""Families and tolerances in the words of a command line or of a table's header."""
 
 import contextlib
 import re
@@ -7,10 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from prepex.errors import InputError
-from prepex.family import Bernoulli, Exponential, Family, Gaussian, Poisson, Product
+from prepex.family import Bernoulli, Exponential, Family, Gaussian, LogNormal, Poisson, Product
 from prepex.tables import plain_number
 
-FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE), unknown, shared, or to simulate unknown(VARIANCE)"
+FAMILY_HELP = (
+    "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, "
+    "or to simulate unknown(VARIANCE), lognormal(VARIANCE OF THE LOGARITHM)"
+)
+TOLERANCE_HELP = (
+    "OBJECTIVE=SIZE, a difference that does not matter, in its units; repeat it, or give one number for all"
+)
 VARIANCE_HELP = "a number, or unknown or shared if it must be estimated: one, or one for each objective"
 _PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
 
@@ -25,18 +31,24 @@ def parse_family(name: str, text: str) -> Family:
     Gaussian(variance=2.0)
     >>> parse_family("cost", "unknown(2.0)")
     Gaussian(variance='unknown', noise=2.0)
+    >>> parse_family("time", "lognormal"), parse_family("time", "lognormal(0.01)")
+    (LogNormal(), LogNormal(noise=0.01))
     """
     word = text.strip().lower()
     if word in _PLAIN:
         return _PLAIN[word]()
     if word in ("unknown", "shared"):
         return Gaussian(variance="unknown", shared=word == "shared")
-    given = re.fullmatch(r"(gaussian|unknown|shared)\((.+)\)", word)
+    if word in ("lognormal", "lognormal(shared)"):
+        return LogNormal(shared="shared" in word)
+    given = re.fullmatch(r"(gaussian|unknown|shared|lognormal)\((.+)\)", word)
     value = plain_number(given[2].strip()) if given else None
     with contextlib.suppress(InputError):
         if given and value is not None:
             if given[1] == "gaussian":
                 return Gaussian(variance=value)
+            if given[1] == "lognormal":
+                return LogNormal(noise=value)
             return Gaussian(variance="unknown", noise=value, shared=given[1] == "shared")
     raise InputError(f"family of {name!r} must be {FAMILY_HELP}, variances positive, got {text!r}")
 
@@ -97,6 +109,27 @@ def parse_variances(text: str) -> tuple[Gaussian, ...]:
             )
         found.append(family)
     return tuple(found)
+
+
+def parse_tolerance(options: Sequence[str]) -> float | dict[str, float] | None:
+    """What --tolerance says; None if nothing.
+
+    >>> parse_tolerance(["strength=0.5", "cost=0.1"]), parse_tolerance(["0.5"]), parse_tolerance([])
+    ({'strength': 0.5, 'cost': 0.1}, 0.5, None)
+    """
+    found: dict[str, float] = {}
+    for option in options:
+        name, equals, text = (part.strip() for part in option.rpartition("="))
+        size = plain_number(text)
+        if size is None or (equals and (not name or name in found)) or (not equals and len(options) > 1):
+            raise InputError(
+                "tolerance must be one number for all objectives, or OBJECTIVE=SIZE, each objective once, as in "
+                f"strength=0.5, got {option!r}"
+            )
+        if not equals:
+            return size
+        found[name] = size
+    return found or None
 
 
 def _joined(variances: Sequence[Gaussian]) -> Family:

@@ -117,7 +117,8 @@ class Standing:
         if near.with_laws:
             inst = near.inst
             given = inst.M.copy(), self.course.origin, inst.N.copy()
-            return found_by(LawSolver(*given, inst.law, inst.scale, inst.W, labels, self.setting.slack))
+            units = self.setting.units
+            return found_by(LawSolver(*given, inst.law, inst.scale, inst.W, labels, self.setting.slack, units))
         covariances, facets = self.setting.covariances, self.setting.facets
         given = self.course.M.copy(), self.course.origin, near.inst.N.copy()
         return found_by(GaussianSolver(*given, covariances, facets, labels, self.setting.slack))

@@ -10,12 +10,12 @@ import typer
 
 from prepex import __version__
 from prepex.cli import study, token
-from prepex.cli.shared import Format, FormatOption, errors
+from prepex.cli.shared import Format, FormatOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
 from prepex.extras import need
 from prepex.numerals import plural
-from prepex.spoken import FAMILY_HELP
+from prepex.spoken import FAMILY_HELP, parse_tolerance
 
 app = typer.Typer(
     help="Pareto sets of noisy multi-objective experiments, under your own preference cone.",
@@ -67,6 +67,7 @@ def bound(
     family: FamilyOption = None,
     objective: Objective = None,
     minimise: Minimise = None,
+    tolerance: ToleranceOption = None,
     format: FormatOption = Format.table,
 ) -> None:
     """The characteristic time T*, the optimal allocation, and the floor of every correct algorithm."""
@@ -87,7 +88,7 @@ def bound(
             minimise=minimise or (),
         )
         with _working("computing the characteristic time", quiet=format is Format.json):
-            found = characteristic_time(problem, tol)
+            found = characteristic_time(problem, tol, tolerance=parse_tolerance(tolerance or ()))
         if format is Format.json:
             show.show_json(show.bound_document(problem, found, deltas))
         else:
@@ -156,6 +157,7 @@ def run(
     family: FamilyOption = None,
     objective: Objective = None,
     minimise: Minimise = None,
+    tolerance: ToleranceOption = None,
     save: Annotated[Path | None, typer.Option(help="Write all runs to this csv, json or parquet file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the stopping times to this png, svg or pdf file.")] = None,
     format: FormatOption = Format.table,
@@ -193,6 +195,7 @@ def run(
                 n_jobs=jobs,
                 max_pulls=max_pulls,
                 batch=batch,
+                tolerance=parse_tolerance(tolerance or ()),
                 progress=advance,
                 begin=start,
             )

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from prepex.errors import InputError
+from prepex.spoken import TOLERANCE_HELP
 
 
 class Format(StrEnum):
@@ -18,6 +19,7 @@ class Format(StrEnum):
     json = "json"
 
 
+ToleranceOption = Annotated[list[str] | None, typer.Option("--tolerance", help=TOLERANCE_HELP + ".")]
 FormatOption = Annotated[Format, typer.Option("--format", help="Table for people, json for scripts.")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prepex import _checks
-from prepex.cli.shared import Format, FormatOption, errors, printable
+from prepex.cli.shared import Format, FormatOption, ToleranceOption, errors, printable
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
 from prepex.numerals import plural
@@ -73,6 +73,7 @@ def create(
     variance: Annotated[str | None, typer.Option(help=f"Noise variance: {VARIANCE_HELP}.")] = None,
     family: Annotated[list[str] | None, typer.Option(help=f"OBJECTIVE=FAMILY, one of {FAMILY_HELP}.")] = None,
     cone: Annotated[str | None, typer.Option("--cone", help=CONE_HELP)] = None,
+    tolerance: ToleranceOption = None,
     delta: Annotated[float, typer.Option(help="The risk of a wrong answer (`prepex run` simulates 0.1).")] = 0.05,
     rule: Annotated[str, typer.Option(help="frappe, information, prets, tns or uniform.")] = "information",
     threshold: Annotated[
@@ -99,6 +100,7 @@ def create(
             "variance": variance,
             "family": family or [],
             "cone": cone,
+            "tolerance": tolerance or [],
             "delta": delta,
             "max_pulls": max_pulls,
             "lease": lease,

@@ -11,8 +11,10 @@ import typer
 from prepex import _checks
 from prepex.cli.source import make_rules, parse_cone
 from prepex.errors import InputError
-from prepex.spoken import choose_family, parse_family, parse_variances
+from prepex.labels import Labels
+from prepex.spoken import choose_family, parse_family, parse_tolerance, parse_variances
 from prepex.tables import plain_number, read_sheet
+from prepex.tolerance import check_tolerance
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -105,12 +107,15 @@ def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
         answers["minimise"] = _prompt(words, lambda text: _some(text, answers["objectives"]), default="")
     if not answers["variance"] and not answers["family"]:
         typer.echo("How are outcomes spread? The variance of one measurement, or a word: unknown or shared (a variance")
-        typer.echo("to be estimated, for each option or for all), bernoulli (0 or 1), poisson (counts), exponential")
-        typer.echo("(positive times).")
+        typer.echo("to be estimated, for each option or for all), lognormal (positive, compared by factors: times,")
+        typer.echo("sizes), bernoulli (0 or 1), poisson (counts), exponential (waiting times).")
         answers["family"] = [f"{name}={_prompt(f'  {name}', partial(_spread, name))}" for name in answers["objectives"]]
     if not answers["cone"]:
         words = "Preference cone: orthant (more of everything is better), angle:120, facets:1,0.5/0.5,1, ..."
         answers["cone"] = _prompt(words, lambda text: _cone(text, answers["objectives"]), default="orthant")
+    if not answers["tolerance"]:
+        words = "Differences that do not matter, as in strength=0.5, cost=0.1 (all matter: just Enter)"
+        answers["tolerance"] = _prompt(words, lambda text: _tolerance(text, answers), default="")
     answers["delta"] = _prompt("Risk of a wrong answer, between 0 and 1", _risk, default=str(answers["delta"]))
     least = len(answers["arms"])
     answers["max_pulls"] = _prompt("Most pulls (no limit: just Enter)", lambda text: _budget(text, least), default="")
@@ -163,6 +168,14 @@ def _cone(text: str, objectives: Sequence[str]) -> str:
     return text
 
 
+def _tolerance(text: str, answers: dict[str, Any]) -> list[str]:
+    """Checked with the objectives and the cone that were given."""
+    objectives = answers["objectives"]
+    labels = Labels.make((len(answers["arms"]), len(objectives)), None, objectives, answers["minimise"])
+    check_tolerance(parse_tolerance(_listed(text)), parse_cone(answers["cone"], objectives), labels)
+    return _listed(text)
+
+
 def _risk(text: str) -> float:
     try:
         return _checks.number("delta", float(text), low=0.0, high=1.0)
@@ -211,6 +224,7 @@ def settings(words: dict[str, Any], *, rule: str, threshold: str, seed: int) -> 
         "minimise": tuple(_one_by_one("minimise", words["minimise"])),
         "family": family,
         "cone": parse_cone(words["cone"], objectives) if words["cone"] else None,
+        "tolerance": parse_tolerance(words["tolerance"]),
         "delta": words["delta"],
         "sampling": make_rules([rule], "complete")[0],
         "threshold": threshold,

@@ -92,6 +92,12 @@ class Create(Body):
         None, description="in place of a variance, for each objective one of " + FAMILY_HELP, examples=[["bernoulli"]]
     )
     cone: Angle | Facets | Rays | None = Field(None, description="null: more of every objective is better")
+    tolerance: Number | Row | Annotated[dict[Label, Number], Field(max_length=MOST_OBJECTIVES)] | None = Field(
+        None,
+        description="differences that do not matter, in the units of the objectives: by name, one number for all, or "
+        "one for each; null: all matter",
+        examples=[{"response": 0.1}],
+    )
     delta: Number = Field(0.05, description="the risk of a wrong answer, between 0 and 1")
     threshold: Literal["certified", "heuristic", "kaufmann_koolen"] = "certified"
     rule: Literal["information", "frappe", "prets", "tns", "uniform"] = "information"
@@ -213,7 +219,8 @@ EventForm: Any = create_model(
 
 
 class Page(BaseModel):
-    """Part of a log. `more`: ask again after the last position."""
+    """Part of a log. `arms`: which option, by its place, a pull is of. `more`: ask again after the last position."""
 
     events: list[EventForm]
+    arms: dict[int, int]
     more: bool

@@ -6,7 +6,7 @@ Every call is one transaction. The log is the truth; the state in memory follows
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -96,8 +96,8 @@ class Study:
 
         lease        seconds after which a pull gives up its place; None (default): never, which is always proven
         max_pending  most pulls that may be out at once
-        max_waiting  no new pulls while more told outcomes than this wait for one before them; None (default): 16, and 4
-                     for each pull that is out
+        max_waiting  no new pulls while more told outcomes than this wait for one before them, not counting imported
+                     ones; None (default): 16, and 4 for each pull that is out
         """
         experiment = _experiment(settings, options)
         if len(experiment.labels.arms) < 2:
@@ -396,6 +396,11 @@ class Study:
         most = None if limit is None else _checks.whole("limit", limit, low=0)
         with self._session.glancing() as log:
             yield from log.since(after, most)
+
+    def arms_of(self, pulls: Collection[int]) -> dict[int, int]:
+        """Which option, by its place, each of these pulls is of; `pulls` are numbers as events have them."""
+        with self._session.glancing() as log:
+            return log.arms_of({_checks.whole("pulls", pull, low=0) for pull in pulls})
 
     def observations(self, first: int, last: int, *, of: str | None = None) -> tuple[Sequence[Observation], int]:
         """(the pulls asked for at the positions first ... last, the last position of the log).

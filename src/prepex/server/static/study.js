@@ -63,7 +63,8 @@ function draw(before) {
   say(at("badge"), STATES[answer.status]);
   at("badge").className = `badge ${answer.status}`;
   const found = `${answer.arms.length} of ${plural(view.arms.length, "arm")}`;
-  say(at("front-words"), !answer.arms.length ? "Nothing is known yet." : answer.status === "certified" ? `Pareto optimal, proven: ${found}` : `Looks Pareto optimal: ${found}`);
+  const within = view.design.tolerance ? " within the tolerance" : "";
+  say(at("front-words"), !answer.arms.length ? "Nothing is known yet." : answer.status === "certified" ? `Pareto optimal${within}, proven: ${found}` : `Looks Pareto optimal${within}: ${found}`);
   keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
   say(at("why"), view.why);
   at("ask-button").disabled = answer.done;
@@ -88,7 +89,7 @@ function drawArms() {
   const labels = ["Arm", "Outcomes", "Pending", ...view.design.objectives, "Looks", "Decided"];
   at("arms").tHead.rows[0].replaceChildren(...labels.map((label) => el("th", {}, label)));
   keyed(at("arms").tBodies[0], view.arms.map((arm, k) => ({ ...arm, k })), (arm) => arm.k, () => el("tr", {}, ...labels.map((label) => cell(label))), (row, arm) => {
-    const means = view.design.objectives.map((_, q) => (arm.mean ? around(arm, q) : "–"));
+    const means = view.design.objectives.map((_, q) => (arm.mean ? around(view.design, arm, q) : "–"));
     [arm.name, number(arm.n), number(arm.pending), ...means, arm.mean ? (arm.front ? "Pareto optimal" : "dominated") : "–", arm.decided ? "yes" : "not yet"].forEach((text, at_) => say(row.cells[at_], text));
     row.className = arm.front ? "front" : "";
   });
@@ -99,7 +100,7 @@ function drawDesign() {
   const cone = d.cone || `facets ${d.facets.map((row) => `(${row.map((v) => number(v, 3)).join(", ")})`).join(" ")}`;
   const known = d.covariance && d.covariance.length === 1 ? `Gaussian, covariance ${d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ")}` : d.family;
   facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Outcomes are", known],
-    ["Cone", cone], ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
+    ["Cone", cone], ...(d.tolerance ? [["Tolerance", d.tolerance.map((size, q) => [size, d.objectives[q]]).filter(([size]) => size).map(([size, name]) => `${number(size)} in ${name}`).join(", ")]] : []), ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
     ["Pulls out at once", number(d.max_pending)], ["Lease", d.lease === null ? "none" : span(d.lease)], ["Events", number(view.events)], ["Last hash", view.head]]);
 }
 
@@ -127,7 +128,7 @@ function drawMeans(chosen) {
   const shape = names.length === 1 ? "Bars" : view.design.covariance ? "Ellipses" : "Boxes";
   const held = view.arms.some((arm) => arm.interval), later = view.design.threshold === "certified" ? "Regions are drawn when the pilot is over. " : "There are no regions for this family without the certified threshold. ";
   say(at("promise"), tried ? (held ? `${shape}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` : later) +
-    "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
+    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
   if (!tried) return;
   const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);
   fillPairs(all, chosen);
