@@ -32,7 +32,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex._kernels.centre import facet_scores, reference
-from prepex._kernels.instance import Bools, Floats, Instance, Int, Ints, gap, make_known, with_limits
+from prepex._kernels.instance import (
+    Bools,
+    Floats,
+    Instance,
+    Int,
+    Ints,
+    gap,
+    inverse_of,
+    make_known,
+    root_of,
+    with_limits,
+)
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import BLIND, make_instance
@@ -40,7 +51,7 @@ from prepex._kernels.laws.law import GAUSSIAN, STUDENT
 from prepex._kernels.ledger import Ledger, open_ledger, share_means
 from prepex._kernels.margin import BETTER, KIND, WORSE, Fresh, Scratch, equal_prices, make_scratch
 from prepex._kernels.mixture import OUT_OF_FRONT, make_known_fresh
-from prepex._kernels.room import VALUE, Pieces, make_pieces
+from prepex._kernels.room import VALUE, Pieces, make_pieces, most_constraints
 
 PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND, LOOKED = range(11)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
@@ -125,9 +136,9 @@ def open_course(facets: Floats, covariances: Floats, signs: Floats, first: Float
     origin = reference(first * signs) * signs
     first = first - origin
     rows, slack, level = with_limits(facets, plan.slack, plan.limits, plan.level, origin)
-    half = rows @ (np.linalg.cholesky(covariances) * signs)
+    half = rows @ (root_of(covariances) * signs)
     gram = half @ np.swapaxes(half, 1, 2)
-    prec: Floats = np.linalg.inv(covariances).astype(np.float64)
+    prec = inverse_of(covariances)
     prec = 0.5 * (prec + np.swapaxes(prec, 1, 2))
     inst = make_known(
         gram,
@@ -169,7 +180,7 @@ def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: P
         origin=origin,
         aim=np.array(plan.aim, order="C"),
         target=np.ones(K),
-        pieces=make_pieces(ROOM, max(K, m)),
+        pieces=make_pieces(ROOM, most_constraints(K, m, m - inst.n_facets)),
         table=np.zeros((K + 1, CUTS + 1)),
         label=np.zeros((2, max(K, CUTS) + 1), dtype=np.int64),
         mix=np.zeros(K),

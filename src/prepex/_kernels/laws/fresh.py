@@ -36,7 +36,7 @@ import numpy as np
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel
 from prepex._kernels.laws.instance import LawInstance, pools, put_mean, squares, weigh_law
-from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT
+from prepex._kernels.laws.law import BERNOULLI, EXACT, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT
 from prepex._kernels.laws.penalty import bernoulli_penalty, exponential_penalty, poisson_penalty, variance_penalty
 
 # The pilot's likelihood enters the prior with this power: half of it forgives a pilot that was off.
@@ -158,6 +158,8 @@ def penalise(fresh: LawFresh, k: Int) -> None:
         elif law == STUDENT:
             ss = squares(inst, k, q)
             out = student_penalty(n, x, ss, n0, m0, fresh.square[k, q], fresh.spread[q])
+        elif law == EXACT:
+            out = 0.0
         fresh.penalty[k, q] = out
     for f in range(fresh.kind.size):
         if fresh.kind[f] == OWN:
