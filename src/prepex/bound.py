@@ -112,7 +112,7 @@ def characteristic_time(
     tol = check_tol(tol)
     K = problem.n_arms
     uniform = np.full(K, 1.0 / K)
-    slack = slack_of(tolerance, problem.cone, problem.labels)
+    slack = slack_of(tolerance, problem.cone, problem.labels, problem.units)
     lenient = slack is not None and bool(slack.any())
     oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels, slack)
     closest = oracle.best()

@@ -19,7 +19,7 @@ from prepex.labels import Labels
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
 from prepex.stopping import Threshold, as_threshold
-from prepex.tolerance import Tolerance, check_tolerance
+from prepex.tolerance import Eps, Tolerance, check_tolerance
 
 Named = Sequence[str] | int
 Made = TypeVar("Made", bound=Callable[..., Any])
@@ -63,7 +63,7 @@ class Settings:
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
     max_pending        most pulls that may be out at once
     tolerance          differences that do not matter, in the units of the objectives: by name, one number for all, or
-                       one for each; None: every difference matters
+                       one for each; of a LogNormal a share, "5%"; None: every difference matters
 
     >>> from prepex import Gaussian
     >>> settings = Settings.make(2, ("strength",), family=Gaussian(variance=1.0), tolerance={"strength": 0.5})
@@ -82,8 +82,8 @@ class Settings:
     seed: int
     max_pulls: int | None
     max_pending: int
-    # One number an objective, in its own units; None without one.
-    tolerance: tuple[float, ...] | None
+    # As it is compared; None without one.
+    tolerance: Eps | None
 
     @classmethod
     def make(
@@ -116,9 +116,10 @@ class Settings:
         labels = Labels.make((sizes[0], sizes[1]), given[0], given[1], minimise)
         cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
         cone = cone.ordered(labels.objectives)
+        family = _checks.instance("family", family, Family).ordered(labels.arms, labels.objectives)
         made = cls(
             labels=labels,
-            family=_checks.instance("family", family, Family).ordered(labels.arms, labels.objectives),
+            family=family,
             cone=cone,
             delta=_checks.number("delta", delta, low=0.0, high=1.0),
             seed=_checks.seed(seed),
@@ -126,7 +127,7 @@ class Settings:
             max_pending=_checks.whole("max_pending", max_pending, low=1),
             sampling=_checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule),
             threshold=as_threshold(threshold),
-            tolerance=check_tolerance(tolerance, cone, labels),
+            tolerance=check_tolerance(tolerance, cone, labels, family.units(sizes[1])),
         )
         setting = made.setting()
         # A bad allocation or threshold is refused now, not at the first pull.
@@ -177,7 +178,7 @@ class Settings:
                 seed=given["seed"],
                 max_pulls=given["max_pulls"],
                 max_pending=given["max_pending"],
-                tolerance=given.get("tolerance"),
+                tolerance=Eps(given["tolerance"]) if "tolerance" in given else None,
             )
 
 

@@ -30,7 +30,7 @@ from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
 from prepex.stopping import Certified, Own, Threshold, as_threshold
-from prepex.tolerance import Tolerance, check_tolerance
+from prepex.tolerance import Tolerance, as_given, check_tolerance
 
 CHUNK = 4096
 
@@ -121,7 +121,7 @@ def simulate(
             "noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...), "
             f"LogNormal(noise=...), got {problem.family!r}"
         )
-    eps = check_tolerance(tolerance, problem.cone, problem.labels)
+    eps = check_tolerance(tolerance, problem.cone, problem.labels, problem.units)
     judge = Judge.of(problem, eps)
     jobs: list[Job] = []
     for rule in rules:
@@ -140,7 +140,8 @@ def simulate(
                 jobs.append(Job(setting, truth, group, served, times, *size, name, judge))
     if begin:
         begin(len(jobs))
-    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), eps)
+    said = None if eps is None else as_given(eps, problem.units)
+    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), said)
 
 
 def _check_names(name: str, called: list[str]) -> None:
