@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex.study import check_laws
+from prepex.study import check_laws, check_settings
 from prepex.study.check_laws import Sample
 from prepex.study.check_log import Block, pilot_pulls
 from prepex.study.check_read import refuse
@@ -28,8 +28,9 @@ Document = Mapping[str, Any]
 class Design:
     """The settings that the statistics need.
 
-    W       facets for outcomes in the user's signs                             (m, L)
-    slack   what a difference may be on a facet without mattering               (m,)
+    W       rows for outcomes in the user's signs: facets, n_facets of them, then limits    (m, L)
+    slack   what a difference may be on a facet without mattering; 0 of a limit             (m,)
+    level   what a limit asks of its row at least; 0 of a facet                             (m,)
     """
 
     arms: list[str]
@@ -42,6 +43,8 @@ class Design:
     delta: float
     laws: list[tuple[str, float]] | None
     slack: Floats
+    level: Floats
+    n_facets: int
 
     @classmethod
     def read(cls, settings: Document) -> "Design":
@@ -58,16 +61,30 @@ class Design:
         W = facets * signs
         # A tolerance on a border of the cone may be a rounding outside.
         slack = np.maximum(facets @ np.array(settings.get("tolerance", np.zeros(L)), dtype=float), 0.0)
+        level, n_facets = np.zeros(len(W)), len(W)
+        if "limits" in settings:
+            rows, least = check_settings.read_limits(settings["limits"])
+            W, level = np.vstack([W, rows]), np.append(level, least)
+            slack = np.append(slack, np.zeros(len(rows)))
         var = np.einsum("fp,kpq,fq->kf", W, covariance, W)
         rho = np.array(threshold.get("grid", [1.0]), dtype=float)
         arms, objectives = labels["arms"], labels["objectives"]
         pilot, delta = pilot_pulls(dict(settings)), settings["delta"]
-        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack)
+        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack, level, n_facets)
 
     def origin(self, row: Floats) -> Floats:
         """`row` where an objective is Gaussian, of known variance or not; else 0."""
         real = [self.laws is None or self.laws[q][0] in ("gaussian", *check_laws.UNKNOWN) for q in range(row.size)]
         return np.where(real, row, 0.0)
+
+    def levels(self, origin: Floats) -> Floats:
+        """Of outcomes less `origin`."""
+        return np.where(np.arange(len(self.W)) < self.n_facets, 0.0, self.level - self.W @ origin)
+
+    @property
+    def limited(self) -> bool:
+        """Are there limits?"""
+        return len(self.W) > self.n_facets
 
     @property
     def unknown(self) -> list[bool]:

@@ -21,6 +21,8 @@ UNKNOWN = ("student", "shared")
 # The pilot's likelihood enters a prior with this power.
 TEMPER = 0.5
 BLIND = 1e150
+# In place of an infinite cost.
+CERTAIN = 1e6
 
 
 @dataclass
@@ -196,18 +198,30 @@ def _normal_gamma(ss: Decimal, alpha: Decimal, beta: Decimal, *arms: Decimal) ->
     return -size / 2 * ((ss / size).ln() + 1) - mixed
 
 
+def _top(at: Callable[[float], tuple[float, float]]) -> float:
+    """The largest value over y >= 0 of a concave function; at(y) gives value and slope."""
+    low, high = 0.0, 1.0
+    while at(high)[1] > 0 and high < 1e12:
+        low, high = high, 2.0 * high
+    for _ in range(100):
+        y = 0.5 * (low + high)
+        low, high = (y, high) if at(y)[1] > 0 else (low, y)
+    return at(low)[0]
+
+
 class Tests:
-    """e of every pair and facet."""
+    """e of every pair and facet, and of every arm and limit. `slack`: of the facets; limits are the rows of W after."""
 
     def __init__(
         self, laws: Sequence[tuple[str, float]], W: Floats, slack: Floats, pilot: Sample, late: Sample
     ) -> None:
         self.laws, self.W, self.slack, self.pilot, self.late = laws, W, slack, pilot, late
+        self.n_facets = len(slack)
         self.free = float(pilot.n.sum() - pilot.n.size)
 
     def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
         """e_f(i over j) of so many pairs (n, m); -inf where i is not ahead."""
-        ahead = self.late.score[i] - self.late.score[j] + self.slack > 0
+        ahead = (self.late.score[i] - self.late.score[j])[:, : self.n_facets] + self.slack > 0
         found = np.full(ahead.shape, -np.inf)
         for pair, f in np.argwhere(ahead).tolist():
             found[pair, f] = self.test(int(i[pair]), int(j[pair]), f)
@@ -221,6 +235,51 @@ class Tests:
             return self.stream(i, j, f, own="student" in names)
         paid = sum(self.penalty(k, q) for k in (i, j) for q in seen)
         return self.cost(i, j, f, seen) - paid if math.isfinite(paid) else -math.inf
+
+    def alone(self, k: int, row: int, level: float) -> float:
+        """e of an arm's side of a limit."""
+        late, pilot, off = self.late, self.pilot, float(self.late.score[k, row] - level)
+        seen = [int(q) for q in np.flatnonzero(self.W[row])]
+        names, n = {self.laws[q][0] for q in seen}, float(late.n[k])
+        if off == 0.0:
+            return -math.inf
+        if names <= {"gaussian", *UNKNOWN} and names & {*UNKNOWN}:
+            spread = pilot.line[:, row].sum() / self.free if self.free > 0 else 0.0
+            ss, moved = float(late.line[k, row]), float(late.score[k, row] - pilot.score[k, row])
+            if n < 3 or ss <= 0 or spread <= 0:
+                return -math.inf
+            paid = self.unknown(n, moved, ss, pilot.n[k], pilot.line[k, row], spread)
+            if "student" not in names:
+                prior = 0.5 + 0.5 * TEMPER * self.free, 0.5 * spread * (1.0 + TEMPER * self.free)
+                paid = _normal_gamma(*map(float, (ss, *prior, n, pilot.n[k], moved)))
+            return 0.5 * n * math.log1p(off * off * n / ss) - paid
+        paid = sum(self.penalty(k, q) for q in seen)
+        return min(self.to_border(k, row, seen, off, level), CERTAIN) - paid if math.isfinite(paid) else -math.inf
+
+    def to_border(self, k: int, row: int, seen: Sequence[int], off: float, level: float) -> float:
+        """min of N_k d(M_k, x) with g . x = level."""
+        late, g, n = self.late, self.W[row], float(self.late.n[k])
+        means = [float(late.mean[k, q]) for q in range(g.size)]
+        known = [self.laws[q][1] if self.laws[q][0] not in UNKNOWN else late.square[k, q] / n for q in range(g.size)]
+        if len(seen) == 1:
+            q = seen[0]
+            x = level / g[q]
+            outside = self.laws[q][0] in ("bernoulli", "poisson", "exponential") and x <= 0.0
+            outside = outside or (self.laws[q][0] == "bernoulli" and x >= 1.0)
+            return math.inf if outside else n * divergence(self.laws[q][0], means[q], x, known[q])
+        side = math.copysign(1.0, off)
+
+        def at(y: float) -> tuple[float, float]:
+            value, slope = 0.0, abs(off)
+            for q in seen:
+                x = tilted(self.laws[q][0], means[q], side * y * g[q] / n, known[q])
+                if not math.isfinite(x):
+                    return -math.inf, -math.inf
+                value += n * divergence(self.laws[q][0], means[q], x, known[q])
+                slope += side * g[q] * (x - means[q])
+            return value + y * slope, slope
+
+        return min(max(_top(at), 0.0), self.least(k))
 
     def stream(self, i: int, j: int, f: int, own: bool) -> float:
         """Of one Gaussian stream w . X of unknown variance."""
@@ -298,13 +357,7 @@ class Tests:
             return value + y * slope, slope
 
         ahead = float(self.slack[f]) + sum(float(w[q] * (late.mean[i, q] - late.mean[j, q])) for q in seen)
-        low, high = 0.0, 1.0
-        while at(high)[1] > 0 and high < 1e12:
-            low, high = high, 2.0 * high
-        for _ in range(100):
-            y = 0.5 * (low + high)
-            low, high = (y, high) if at(y)[1] > 0 else (low, y)
-        return min(max(at(low)[0], 0.0), self.least(i), self.least(j))
+        return min(max(_top(at), 0.0), self.least(i), self.least(j))
 
     def least(self, k: int) -> float:
         """What anything costs beyond the region where the laws of arm k are convex; 0 if a variance says nothing."""

@@ -51,7 +51,9 @@ THRESHOLDS: dict[str, tuple[str, ...]] = {
 }
 SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
 # Only where they are used.
-MORE_SETTINGS = ("tolerance",)
+MORE_SETTINGS = ("tolerance", "limits")
+# Means that a family can have.
+RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": (0.0, math.inf), "Exponential": (0.0, math.inf)}
 
 
 def require_settings(given: Any) -> None:
@@ -67,6 +69,8 @@ def require_settings(given: Any) -> None:
     _require_cone(given["cone"], L)
     if "tolerance" in given:
         _require_tolerance(given)
+    if "limits" in given:
+        _require_limits(given, L)
     rule, threshold = given["sampling"], given["threshold"]
     _require_rule(rule, K)
     _require_threshold(threshold)
@@ -76,7 +80,8 @@ def require_settings(given: Any) -> None:
         whole("max_pulls", given["max_pulls"], K)
     whole("max_pending", given["max_pending"], 1)
     own = rule["name"] in OWN
-    if (own and ("known" not in laws or "tolerance" in given)) or (threshold["name"] == "own" and not own):
+    more = "tolerance" in given or "limits" in given
+    if (own and ("known" not in laws or more)) or (threshold["name"] == "own" and not own):
         refuse("sampling", "a rule that fits family and threshold", rule["name"])
     if threshold["name"] == "kaufmann_koolen" and "unknown" in laws:
         refuse("threshold", "another one for an unknown variance", threshold["name"])
@@ -163,6 +168,50 @@ def _require_tolerance(given: Any) -> None:
     for place, one in enumerate(size.tolist()):
         if one >= 1.0 and single_family(given["family"], place)["name"] == "Bernoulli":
             refuse("tolerance", "below 1 where outcomes are 0 or 1", one)
+
+
+def _require_limits(given: Any, L: int) -> None:
+    """Each on a sum of objectives, and all of them possible together."""
+    for limit in listing("limits", given["limits"]):
+        side = "at_most" if type(limit) is dict and "at_most" in limit else "at_least"
+        fields("limit", limit, ("weights", side))
+        if not np.any(numbers("weights", limit["weights"], (L,))):
+            refuse("weights", "not 0 everywhere", limit["weights"])
+        number(side, limit[side])
+    if not given["limits"]:
+        refuse("limits", "at least one, or left out", given["limits"])
+    rows, level = read_limits(given["limits"])
+    ranges = [RANGES.get(single_family(given["family"], q)["name"], (-math.inf, math.inf)) for q in range(L)]
+    if not _possible(rows, level, np.array(ranges)):
+        refuse("limits", "possible together", given["limits"])
+
+
+def read_limits(limits: Any) -> tuple[Any, Any]:
+    """(unit rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h."""
+    rows, level = [], []
+    for limit in limits:
+        weights, sign = np.array(limit["weights"], dtype=float), -1.0 if "at_most" in limit else 1.0
+        size = sign * np.linalg.norm(weights)
+        rows.append(weights / size)
+        level.append(limit["at_most" if "at_most" in limit else "at_least"] / size)
+    return np.array(rows), np.array(level, dtype=float)
+
+
+def _possible(rows: Any, level: Any, ranges: Any) -> bool:
+    """Is there a point within the ranges that meets all limits? Those on one objective narrow its range."""
+    low, high = ranges.T.copy()
+    single = (rows != 0.0).sum(axis=1) == 1
+    for g, h in zip(rows[single], level[single]):
+        q = int(np.flatnonzero(g)[0])
+        low[q], high[q] = (max(low[q], h), high[q]) if g[q] > 0 else (low[q], min(high[q], -h))
+    if single.all() or np.any(low > high):
+        return bool(np.all(low <= high))
+    from scipy.optimize import linprog
+
+    sizes = np.abs(np.concatenate([level, low, high]))
+    unit = max(sizes[np.isfinite(sizes)].max(), SMALLEST)
+    bounds = list(zip(low / unit, high / unit))
+    return bool(linprog(np.zeros(len(low)), -rows[~single], -level[~single] / unit, bounds=bounds).status == 0)
 
 
 def _depth(facets: Any) -> float:
