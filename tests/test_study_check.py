@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prepex import Bernoulli, Cone, Experiment, Exponential, Gaussian, Poisson, Product, Study
+from prepex import Bernoulli, Cone, Experiment, Exponential, Gaussian, LogNormal, Poisson, Product, Study
 from prepex.stopping import Certified, Heuristic, KaufmannKoolen
 from prepex.study import check as module
 from prepex.study.certificate import make_certificate
@@ -93,6 +93,8 @@ FAMILIES = {
     "exponential": Exponential(),
     "unknown": Gaussian(variance="unknown"),
     "shared": Gaussian(variance="unknown", shared=True),
+    "times": LogNormal(),
+    "shared times": LogNormal(shared=True),
 }
 
 
@@ -117,6 +119,8 @@ def random_law_experiment(rng, threshold=None, keep=None, lenient=False):
         "bernoulli": lambda p: float(rng.random() < p / 3),
         "poisson": lambda p: float(rng.poisson(p)),
         "exponential": lambda p: float(rng.exponential(p)),
+        "times": lambda p: float(np.exp(rng.normal(p, 0.8))),
+        "shared times": lambda p: float(np.exp(rng.normal(p, 0.8))),
     }
     truth = rng.uniform(0.2, 2.8, (K, L))
     arms = [*range(K), *rng.integers(K, size=int(rng.integers(10 * K, 300)))]

@@ -64,7 +64,9 @@ class Sample:
 
 
 def read_laws(family: Mapping[str, Any], L: int) -> list[tuple[str, float]] | None:
-    """(law, variance) of every objective; None for a Gaussian of known covariance alone."""
+    """(law, variance) of every objective, or of its logarithm; None for a Gaussian of known covariance alone."""
+    if family["name"] == "LogNormal":
+        return [("shared" if family.get("shared") else "student", 0.0)] * L
     if family["name"] == "Product":
         return [(read_laws(one, 1) or [("gaussian", float(one["variance"]))])[0] for one in family["families"]]
     if family["name"] != "Gaussian":

@@ -53,7 +53,8 @@ SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed"
 # Only where they are used.
 MORE_SETTINGS = ("tolerance", "limits")
 # Means that a family can have.
-RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": (0.0, math.inf), "Exponential": (0.0, math.inf)}
+POSITIVE = (0.0, math.inf)
+RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": POSITIVE, "Exponential": POSITIVE, "LogNormal": POSITIVE}
 
 
 def require_settings(given: Any) -> None:
@@ -94,15 +95,19 @@ def require_settings(given: Any) -> None:
 def _require_family(given: Any, K: int, L: int) -> set[str]:
     """The kinds of its objectives: known (covariance of all), unknown (variance), law."""
     name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", "Product", *LAWS))
+    choice("family", name, ("Gaussian", "LogNormal", "Product", *LAWS))
     if name in LAWS:
         fields("family", given, ("name",))
         return {"law"}
+    if name == "LogNormal":
+        _require_single(given)
+        return {"unknown"}
     if name == "Product":
         fields("family", given, ("name", "families"))
         for single in listing("families", given["families"], L):
             _require_single(single)
-        unknown = any(single.get("variance") == "unknown" for single in given["families"])
+        kinds = [single.get("variance") or single["name"] for single in given["families"]]
+        unknown = "unknown" in kinds or "LogNormal" in kinds
         return {"unknown"} if unknown else {"law"}
     if "covariance" in given:
         fields("family", given, ("name", "covariance"))
@@ -132,9 +137,13 @@ def _require_family(given: Any, K: int, L: int) -> set[str]:
 def _require_single(given: Any) -> None:
     """The family of one objective."""
     name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", *LAWS))
+    choice("family", name, ("Gaussian", "LogNormal", *LAWS))
     if name in LAWS:
         fields("family", given, ("name",))
+        return
+    if name == "LogNormal":
+        if fields("family", given, ("name",), ("shared",)).get("shared", True) is not True:
+            refuse("shared", "true, or left out", given["shared"])
         return
     fields("family", given, ("name", "variance"), ("shared",))
     if type(given["variance"]) is not str:
@@ -289,8 +298,8 @@ def single_family(family: Mapping[str, Any], place: int) -> Any:
 def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> bool:
     """Can the family of an objective give this outcome, or this mean of n?"""
     single = single_family(family, place)
-    if single["name"] == "Exponential":
-        return value >= SMALLEST
+    if single["name"] in ("Exponential", "LogNormal"):
+        return value >= SMALLEST and (n == 1 or single["name"] == "Exponential")
     if single["name"] == "Gaussian":
         return n == 1 or single.get("variance") != "unknown"
     # Sums of whole numbers: a mean is their sum over n, to the last digit.
