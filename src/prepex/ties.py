@@ -47,11 +47,12 @@ def find_tie(standing: Standing) -> Tie | None:
     """The two arms of the binding test, if they are nearly tied after many outcomes and much is missing still."""
     inst, labels = standing.course.near.inst, standing.setting.labels
     test = standing.binding()
-    if inst.lenient or test is None or standing.n_pulls == 0:
+    if inst.lenient or test is None or test[0] == test[1]:
         return None
     better, worse, kind = test
-    error = np.sqrt(inst.V[better] + inst.V[worse])
-    ahead = inst.S[better] - inst.S[worse]
+    facets = slice(inst.n_facets)
+    error = np.sqrt(inst.V[better] + inst.V[worse])[facets]
+    ahead = (inst.S[better] - inst.S[worse])[facets]
     left = standing.forecast
     if min(inst.N[better], inst.N[worse]) < ENOUGH or not np.isfinite(error).all() or not (error > 0.0).all():
         return None
@@ -109,7 +110,8 @@ def _settled(standing: Standing, test: tuple[int, int, int], slack: Floats) -> b
     better, worse, kind = test
     needed, course = standing.needed, standing.course
     if standing.setting.certified:
-        fresh = course.fresh._replace(inst=course.fresh.inst._replace(slack=slack))
+        rows = np.append(slack, course.fresh.inst.slack[len(slack) :])
+        fresh = course.fresh._replace(inst=course.fresh.inst._replace(slack=rows))
         paid = standing.paid()
 
         def size(i: int, j: int) -> list[float]:
@@ -120,8 +122,8 @@ def _settled(standing: Standing, test: tuple[int, int, int], slack: Floats) -> b
         inst = course.near.inst
 
         def size(i: int, j: int) -> list[float]:
-            ahead = np.maximum(inst.S[i] - inst.S[j] + slack, 0.0)
-            return list(0.5 * ahead * ahead / (inst.V[i] + inst.V[j]))
+            ahead = np.maximum((inst.S[i] - inst.S[j])[: len(slack)] + slack, 0.0)
+            return list(0.5 * ahead * ahead / (inst.V[i] + inst.V[j])[: len(slack)])
 
     if kind == OUT_OF_FRONT:
         return min(size(better, worse)) >= needed

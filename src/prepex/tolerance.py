@@ -73,8 +73,10 @@ def in_words(tolerance: Sequence[float], objectives: Sequence[str]) -> str:
     return " and ".join((", ".join(sizes[:-1]), sizes[-1]) if len(sizes) > 1 else sizes)
 
 
-def right_within(scores: Floats, answer: Bools, slack: Floats) -> bool:
+def right_within(scores: Floats, answer: Bools, slack: Floats, feasible: Bools | None = None) -> bool:
     """Is an answer (K,) right for arms with these facet scores (K, m), within s > 0? The other one, s = 0, is P.
+
+    With limits its members must be feasible, and only feasible arms beat them or need to be matched.
 
     >>> scores = np.array([[1.0], [0.9], [0.0]])
     >>> [right_within(scores, np.array(mask), np.array([0.2])) for mask in ([1, 0, 0], [0, 1, 0], [1, 1, 1])]
@@ -84,7 +86,9 @@ def right_within(scores: Floats, answer: Bools, slack: Floats) -> bool:
     ahead = scores[:, None] - scores[None]  # (j, i): how far j is ahead of i
     beats, matches = np.all(ahead >= slack, axis=2), np.all(ahead >= -slack, axis=2)
     np.fill_diagonal(beats, False)
-    return not beats[:, mask].any() and bool(matches[np.ix_(mask, ~mask)].any(axis=0).all())
+    able = np.ones_like(mask) if feasible is None else feasible
+    matched = bool(matches[np.ix_(mask, ~mask & able)].any(axis=0).all())
+    return matched and not beats[np.ix_(able, mask)].any() and bool(able[mask].all())
 
 
 def near_ties(scores: Floats, answer: Bools, slack: Floats) -> list[tuple[int, int]]:

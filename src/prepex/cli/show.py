@@ -15,6 +15,7 @@ from prepex.bound import Bound
 from prepex.cli.shared import escape
 from prepex.cone import Cone
 from prepex.instances import INSTANCES
+from prepex.judge import Judge
 from prepex.numerals import measured, number, plural
 from prepex.problem import Problem
 from prepex.runs import Runs, Summary
@@ -34,9 +35,9 @@ def show_json(document: Any) -> None:
     print(json.dumps(document, indent=2))
 
 
-def problem_document(problem: Problem, cone: Cone) -> dict[str, Any]:
-    """What the problem is, and its Pareto set under the cone."""
-    mask = cone.pareto_mask(problem.benefits)
+def problem_document(problem: Problem, cone: Cone, judge: Judge | None = None) -> dict[str, Any]:
+    """What the problem is, and its Pareto set under the cone, or what the judge, who knows limits, says it is."""
+    mask = cone.pareto_mask(problem.benefits) if judge is None else judge.pareto
     return {
         "n_arms": problem.n_arms,
         "objectives": list(problem.labels.objectives),
@@ -47,9 +48,9 @@ def problem_document(problem: Problem, cone: Cone) -> dict[str, Any]:
     }
 
 
-def bound_document(problem: Problem, bound: Bound, deltas: list[float]) -> dict[str, Any]:
+def bound_document(problem: Problem, bound: Bound, deltas: list[float], judge: Judge) -> dict[str, Any]:
     """The lower bound in full."""
-    return problem_document(problem, problem.cone) | {
+    return problem_document(problem, problem.cone, judge) | {
         "family": repr(problem.family),
         "characteristic_time": _finite(bound.time),
         "certified": [_finite(bound.lower), _finite(bound.upper)],
@@ -72,9 +73,9 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: int = 8) -> None:
+def show_bound(problem: Problem, bound: Bound, deltas: list[float], judge: Judge, *, limit: int = 8) -> None:
     """The floor above the table, then who should be pulled how often, and against what."""
-    _show_pareto_line(problem)
+    _show_pareto_line(problem, judge)
     if not np.isfinite(bound.time):
         console.print("T* is infinite: two arms tie exactly, so no number of pulls separates them.")
         if not bound.lenient:
@@ -98,7 +99,7 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: in
     shares.columns[2].justify = "right"
     for k in order[:limit]:
         numbers = map(number, problem.means[k])
-        star = "yes" if k in problem.pareto_set else ""
+        star = "yes" if judge.pareto[k] else "" if judge.feasible[k] else "breaks a limit"
         shares.add_row(str(k), escape(problem.labels.arms[k]), f"{bound.allocation[k]:.4f}", star, *numbers)
     console.print("\n[bold]Optimal allocation[/]")
     console.print(shares)
@@ -130,11 +131,12 @@ def show_pareto(problem: Problem, cones: list[Cone]) -> None:
 def runs_document(runs: Runs, tol: float) -> dict[str, Any]:
     """The summary of a simulation; T* to the relative gap `tol`."""
     bound = runs.bound(tol)
-    return problem_document(runs.problem, runs.problem.cone) | {
+    return problem_document(runs.problem, runs.problem.cone, runs.judge) | {
         "family": repr(runs.problem.family),
         "characteristic_time": _finite(bound.time),
         "certified": [_finite(bound.lower), _finite(bound.upper)],
         **({} if runs.tolerance is None else {"tolerance": list(runs.tolerance)}),
+        **({} if runs.limits is None else {"limits": list(runs.limits.words)}),
         **_goals(bound, runs.deltas),
         "summary": [
             {key: _finite(value) if isinstance(value, float) else value for key, value in asdict(cell).items()}
@@ -145,7 +147,9 @@ def runs_document(runs: Runs, tol: float) -> dict[str, Any]:
 
 def show_runs(runs: Runs, tol: float) -> None:
     """The floor above the table, and the error rate beside every mean."""
-    _show_pareto_line(runs.problem)
+    _show_pareto_line(runs.problem, runs.judge)
+    if runs.limits is not None:
+        console.print(f"Limits: {escape(', '.join(runs.limits.words))}")
     digits = max(3, 1 - math.floor(math.log10(tol)))
     time = f"{runs.bound(tol).time:,.{digits}g}"
     if runs.tolerance is None:
@@ -218,9 +222,10 @@ def show_instances() -> None:
     console.print(table)
 
 
-def _show_pareto_line(problem: Problem) -> None:
-    names = [f"{k} {escape(name)}" for k, name in zip(problem.pareto_set, problem.pareto_names, strict=True)]
+def _show_pareto_line(problem: Problem, judge: Judge) -> None:
+    names = [f"{k} {escape(problem.labels.arms[k])}" for k in judge.pareto.nonzero()[0]]
     shown = "; ".join(names[:12]) + (f"; and {len(names) - 12} more" if len(names) > 12 else "")
     setting = escape(f"{problem.family!r}, {problem.cone!r}")
     console.print(f"{plural(problem.n_arms, 'arm')}, {plural(problem.n_objectives, 'objective')}, {setting}")
-    console.print(f"Pareto set ({len(names)}): [bold]{shown}[/]")
+    among = "" if judge.feasible.all() else f" of the {int(judge.feasible.sum())} that meet the limits"
+    console.print(f"Pareto set{among} ({len(names)}): [bold]{shown}[/]")

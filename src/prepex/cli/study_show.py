@@ -33,6 +33,7 @@ def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
         "tolerance": "none: every difference matters"
         if tolerance is None
         else in_words(tolerance, design["objectives"]),
+        "limits": ", ".join(limit["words"] for limit in design["limits"]) or "none",
         "delta": f"{design['delta']:g}, the risk of a wrong answer",
         "threshold": design["threshold"] + proven,
         "rule": f"{design['rule']}, seed {design['seed']}",
@@ -116,7 +117,7 @@ def status(found: Status, *, as_json: bool) -> None:
     table = _table("arm", "n", "in part", *found.objectives, "looks", "status")
     for name, mean in found.means.items():
         numbers = [number(value) for value in mean] if mean is not None else [""] * len(found.objectives)
-        looks = "Pareto optimal" if name in answer.arms else ""
+        looks = answer.reasons.get(name) or ("Pareto optimal" if name in answer.arms else "")
         settled = "decided" if name in answer.decided else ""
         part = str(found.incomplete.get(name, ""))
         table.add_row(escape(name), str(found.counts[name]), part, *numbers, looks, settled)

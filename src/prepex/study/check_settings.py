@@ -51,7 +51,7 @@ THRESHOLDS: dict[str, tuple[str, ...]] = {
 }
 SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
 # Only where they are used.
-MORE_SETTINGS = ("tolerance", "limits")
+MORE_SETTINGS = ("tolerance", "limits", "avoid_infeasible")
 # Means that a family can have.
 POSITIVE = (0.0, math.inf)
 RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": POSITIVE, "Exponential": POSITIVE, "LogNormal": POSITIVE}
@@ -86,6 +86,10 @@ def require_settings(given: Any) -> None:
         refuse("sampling", "a rule that fits family and threshold", rule["name"])
     if threshold["name"] == "kaufmann_koolen" and "unknown" in laws:
         refuse("threshold", "another one for an unknown variance", threshold["name"])
+    if "avoid_infeasible" in given:
+        possible = "limits" in given and threshold["name"] == "certified"
+        if given["avoid_infeasible"] is not True or not possible:
+            refuse("avoid_infeasible", "true, with limits and the certified threshold", given["avoid_infeasible"])
     # The pilot sets the priors; a variance takes two outcomes.
     least = 0 if "known" in laws else 2 if "unknown" in laws else 1
     if threshold["name"] == "certified" and threshold["pilot"] is not None and threshold["pilot"] < least:

@@ -69,8 +69,10 @@ def _answer(picture: dict[str, Any]) -> str:
         "inconclusive": "Inconclusive: the budget ended first.",
         "running": "Running: what looks right now.",
     }[answer["status"]]
-    names = _listed(answer["arms"]) or "nothing yet"
+    # With limits, once all options were tried, the answer may be that there is none.
+    names = _listed(answer["arms"]) or ("none meets every limit" if answer["reasons"] else "nothing yet")
     looks = "Pareto optimal" if answer["status"] == "certified" else "Looks Pareto optimal"
+    looks += " among those that meet the limits" if answer["reasons"] else ""
     looks += "" if picture["design"]["tolerance"] is None else " within the tolerance"
     undecided = f"<br>Undecided: {_listed(answer['undecided'])}" if answer["undecided"] else ""
     ties = "".join(f"<br>{_text(words)}" for words in tied_words(answer["near_ties"], picture["warning"] is not None))
@@ -96,6 +98,7 @@ def _design(picture: dict[str, Any]) -> str:
             ),
             ("cone", design["cone"] or f"facets {design['facets']}"),
             *([] if tolerance is None else [("tolerance", in_words(tolerance, design["objectives"]))]),
+            *([("limits", ", ".join(limit["words"] for limit in design["limits"]))] if design["limits"] else []),
             ("risk delta", design["delta"]),
             ("sampling", design["rule"]),
             ("threshold", design["threshold"] + (", proven" if design["proven"] else ", no proof")),
@@ -149,7 +152,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _arms(picture: dict[str, Any]) -> str:
-    names = ("", "arm", "n", *picture["design"]["objectives"], "decided")
+    why = ("why",) if picture["design"]["limits"] else ()
+    names = ("", "arm", "n", *picture["design"]["objectives"], "decided", *why)
     logs = [q for q, name in enumerate(picture["design"]["objectives"]) if name in picture["design"]["logs"]]
     body = ""
     for k, arm in enumerate(picture["arms"]):
@@ -157,6 +161,7 @@ def _arms(picture: dict[str, Any]) -> str:
         numbers = "".join(f'<td class="number">{text}</td>' for text in (f"{arm['n']:,}", *means))
         start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""
-        body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td></tr>"
+        reason = f"<td>{_text(arm['reason'] or '')}</td>" if why else ""
+        body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td>{reason}</tr>"
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'

@@ -57,6 +57,8 @@ function read() {
     delta: Number(given.delta), threshold: given.threshold, rule: given.rule, seed: Number(given.seed || 0), max_pending: Number(given.max_pending || 1024),
   };
   const tolerances = parts.filter((part) => part.tolerance).map((part) => [part.name, Number(part.tolerance)]);
+  const limits = given.limits.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (limits.length) [body.limits, body.avoid_infeasible] = [limits, Boolean(given.avoid_infeasible)];
   if (tolerances.length) body.tolerance = Object.fromEntries(tolerances);
   if (given.max_pulls) body.max_pulls = Number(given.max_pulls);
   if (given.lease) body.lease = Number(given.lease);
