@@ -21,6 +21,13 @@ def pareto_set(facets, means):
     )
 
 
+def answer(facets, means, limits):
+    """The arms that meet every limit (G, h), G M >= h, and that no such arm dominates."""
+    G, h = limits
+    feasible = [i for i in range(len(means)) if np.all(G @ means[i] >= h)]
+    return tuple(i for i in feasible if not any(dominates(facets, means[j], means[i]) for j in feasible if j != i))
+
+
 @dataclass(frozen=True)
 class Piece:
     """A convex set of alternatives and its closest point."""
@@ -33,8 +40,9 @@ class Piece:
     gradient: np.ndarray
 
 
-def closest_point(facets, covariances, means, counts, hub, constraints, slack=None):
-    """min sum_k N_k d(M_k, M'_k) s.t. w_f . (M'_hub - M'_a) >= slack_f (0) for (a, f) in constraints.
+def closest_point(facets, covariances, means, counts, hub, constraints, slack=None, own=()):
+    """min sum_k N_k d(M_k, M'_k) s.t. w_f . (M'_hub - M'_a) >= slack_f (0) for (a, f) in constraints,
+    and g . M'_hub >= h for (g, h) in own. Infinite if nothing meets them: a covariance may be zero on objectives.
 
     As least distance programming (Lawson & Hanson, ch. 23): whiten the moved arms, then min |x|^2 s.t. G x >= h
     is one non-negative least squares problem.
@@ -42,23 +50,35 @@ def closest_point(facets, covariances, means, counts, hub, constraints, slack=No
     arms = sorted({hub} | {a for a, _ in constraints})
     n_objectives = means.shape[1]
     # x_k = (cov_k / N_k)^(-1/2) (M'_k - M_k), so that the cost is |x|^2 / 2.
-    roots = {k: np.linalg.cholesky(covariances[k] / counts[k]) for k in arms}
+    roots = {k: root(covariances[k] / counts[k]) for k in arms}
     rows, right = [], []
-    for a, f in constraints:
+    nowhere = np.inf, means, np.full(len(means), np.inf)
+    wanted = [(a, facets[f], 0.0 if slack is None else slack[f]) for a, f in constraints]
+    for a, w, level in [*wanted, *((None, g, h) for g, h in own)]:
         row = np.zeros((len(arms), n_objectives))
-        row[arms.index(hub)] += roots[hub].T @ facets[f]
-        row[arms.index(a)] -= roots[a].T @ facets[f]
-        scale = np.linalg.norm(row)
-        rows.append(row.ravel() / scale)
-        right.append((facets[f] @ (means[a] - means[hub]) + (0.0 if slack is None else slack[f])) / scale)
-    G, h = np.array(rows), np.array(right)
+        row[arms.index(hub)] += roots[hub].T @ w
+        if a is not None:
+            row[arms.index(a)] -= roots[a].T @ w
+        scale, lacks = np.linalg.norm(row), level - w @ (means[hub] - (0.0 if a is None else means[a]))
+        if scale > 0:
+            rows.append(row.ravel() / scale)
+            right.append(lacks / scale)
+        elif lacks > 0:
+            return nowhere
+    G, h = np.array(rows).reshape(len(rows), len(arms) * n_objectives), np.array(right)
     x = np.zeros(G.shape[1])
-    size = np.max(h)
+    size = np.max(h, initial=0.0)
     if size > 0:  # otherwise the instance itself meets every constraint
-        multipliers, _ = nnls(np.vstack([G.T, h / size]), np.append(np.zeros(G.shape[1]), 1.0), maxiter=10_000)
+        E, target = np.vstack([G.T, h / size]), np.append(np.zeros(G.shape[1]), 1.0)
+        multipliers, rest = nnls(E, target, maxiter=10_000)
+        if rest < 1e-9:
+            return nowhere
+        residual = E @ multipliers - target
         active = multipliers > 1e-13 * multipliers.max()
         # Polish on the active set: the pseudo-inverse forgives dependent rows.
         x = np.linalg.pinv(G[active]) @ h[active]
+        if np.min(G @ x - h) < -1e-9 * size:
+            x = -size * residual[:-1] / residual[-1]
     moved = means.astype(float).copy()
     gradient = np.zeros(len(means))
     for position, k in enumerate(arms):
@@ -68,11 +88,26 @@ def closest_point(facets, covariances, means, counts, hub, constraints, slack=No
     return 0.5 * x @ x, moved, gradient
 
 
-def right_within(facets, means, answer, slack):
-    """Is no arm of the answer beaten by the slack or more, and every other arm matched by one of it up to the slack?"""
-    scores = means @ facets.T
-    others = [k for k in range(len(means)) if k not in answer]
-    beaten = any(np.all(scores[j] - scores[i] >= slack) for i in answer for j in range(len(means)) if j != i)
+def root(covariance):
+    """B with B B' = covariance, which may be zero on some objectives."""
+    noisy = np.diag(covariance) > 0
+    found = np.zeros_like(covariance)
+    found[np.ix_(noisy, noisy)] = np.linalg.cholesky(covariance[np.ix_(noisy, noisy)])
+    return found
+
+
+def right_within(facets, means, answer, slack, limits=None):
+    """Is no arm of the answer beaten by the slack or more, and every other arm matched by one of it up to the slack?
+
+    With limits (G, h): does every arm of it meet them? Arms that do not neither beat nor need a match.
+    """
+    scores, able = means @ facets.T, list(range(len(means)))
+    if limits is not None:
+        able = [k for k in able if np.all(limits[0] @ means[k] >= limits[1])]
+        if not set(answer) <= set(able):
+            return False
+    others = [k for k in able if k not in answer]
+    beaten = any(np.all(scores[j] - scores[i] >= slack) for i in answer for j in able if j != i)
     return not beaten and all(any(np.all(scores[a] - scores[i] >= -slack) for a in answer) for i in others)
 
 
@@ -87,21 +122,33 @@ def right_with_limits(facets, means, answer, slack, rows, level):
     return tuple(inside) == pareto_set(facets, means[feasible])
 
 
-def pieces(facets, covariances, means, counts, slack=None):
+def pieces(facets, covariances, means, counts, slack=None, limits=None):
     """Every convex piece of Alt(M), by enumeration over all facet choices; with slack, of what is wrong within it."""
-    pareto = pareto_set(facets, means)
+
+    def closest(hub, constraints, own=()):
+        return closest_point(facets, covariances, means, counts, hub, constraints, slack, own)
+
+    return enumerated(facets, means, closest, slack, limits)
+
+
+def enumerated(facets, means, closest, slack, limits):
+    """All pieces, `closest` (hub, constraints, own) finds the points."""
+    if limits is None:
+        limits = np.zeros((0, means.shape[1])), np.zeros(0)
+    own = list(zip(*limits, strict=True))
+    pareto = answer(facets, means, limits)
     n_facets = len(facets)
     found = []
+    for i, (g, h) in product(pareto, own):
+        found.append(Piece("break", i, i, *closest(i, [], [(-g, -h)])))
     for i, j in product(pareto, pareto if slack is None else range(len(means))):
         if i != j:
             constraints = [(i, f) for f in range(n_facets)]
-            point = closest_point(facets, covariances, means, counts, j, constraints, slack)
-            found.append(Piece("remove", i, j, *point))
+            found.append(Piece("remove", i, j, *closest(j, constraints, () if j in pareto else own)))
     for j in set(range(len(means))) - set(pareto):
         for choice in product(range(n_facets), repeat=len(pareto)):
             constraints = list(zip(pareto, choice, strict=True))
-            point = closest_point(facets, covariances, means, counts, j, constraints, slack)
-            found.append(Piece("add", j, j, *point))
+            found.append(Piece("add", j, j, *closest(j, constraints, own)))
     return found
 
 
@@ -111,12 +158,12 @@ def evidence(facets, covariances, means, counts):
     return min(found, key=lambda piece: piece.value) if found else None
 
 
-def characteristic_time(facets, covariances, means, slack=None):
+def characteristic_time(facets, covariances, means, slack=None, limits=None):
     """T* on a small instance: max_w F(w) as a smooth program over all pieces, by SLSQP from several starts."""
     n_arms = len(means)
 
     def cuts(weights):
-        found = pieces(facets, covariances, means, np.maximum(weights, 1e-9), slack)
+        found = pieces(facets, covariances, means, np.maximum(weights, 1e-9), slack, limits)
         return np.array([p.value for p in found]), np.array([p.gradient for p in found])
 
     scale = max(cuts(np.full(n_arms, 1.0 / n_arms))[0].min(), 1e-12)

@@ -3,11 +3,9 @@
 A law is (name, scale): "gaussian", "bernoulli", "poisson", "exponential" or "student" (unknown variance).
 """
 
-from itertools import product
-
 import numpy as np
 from scipy.integrate import quad
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 from scipy.special import xlogy
 from scipy.stats import beta as beta_law
 from scipy.stats import gamma, norm
@@ -71,8 +69,22 @@ def polish(x, rows, right, gradient, hessian):
     return point if good and np.min(rows @ point - right) > -1e-9 and np.min(step[x.size :], initial=0.0) > -1e-6 else x
 
 
-def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=False, slack=None):
-    """(value, moved means, gradient) of a star, w_f . (M'_hub - M'_a) >= slack_f: SLSQP on the means of its arms.
+def point_near(start, rows, right, low, high):
+    """A point that meets all constraints, near the start, by linear programming; None if there is none."""
+    n = start.size
+    wanted = np.vstack([np.hstack([-rows, np.zeros((len(rows), n))]), np.kron([[1, -1], [-1, -1]], np.eye(n))])
+    answer = linprog(
+        np.append(np.zeros(n), np.ones(n)),
+        A_ub=wanted,
+        b_ub=np.concatenate([-right, start, -start]),
+        bounds=[*zip(np.where(low > -1, low, None), np.where(high < 2, high, None)), *[(0.0, None)] * n],
+    )
+    return answer.x[:n] if answer.status == 0 else None
+
+
+def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=False, slack=None, own=()):
+    """(value, moved means, gradient) of a star, w_f . (M'_hub - M'_a) >= slack_f, and g . M'_hub >= h of each in own:
+    SLSQP on the means of its arms.
 
     `scales` (K, L); `loose`: from several starts, for laws that are not convex.
     """
@@ -81,12 +93,14 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
     start = means[arms].ravel()
     low = np.array([LOW.get(law, -np.inf) for law in laws] * len(arms))
     high = np.array([HIGH.get(law, np.inf) for law in laws] * len(arms))
-    rows = np.zeros((len(constraints), len(arms), n_objectives))
+    rows = np.zeros((len(constraints) + len(own), len(arms), n_objectives))
     for c, (a, f) in enumerate(constraints):
         rows[c, arms.index(hub)] += facets[f]
         rows[c, arms.index(a)] -= facets[f]
-    rows = rows.reshape(len(constraints), -1)
-    right = np.zeros(len(rows)) if slack is None else np.array([slack[f] for _, f in constraints])
+    for c, (g, _) in enumerate(own):
+        rows[len(constraints) + c, arms.index(hub)] = g
+    rows = rows.reshape(len(rows), -1)
+    right = np.array([0.0 if slack is None else slack[f] for _, f in constraints] + [h for _, h in own])
     if np.all(rows @ start >= right):
         return 0.0, means.copy(), np.zeros(len(means))
     weights, scale = np.repeat(counts[arms], n_objectives), scales[arms].ravel()
@@ -101,7 +115,12 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
     best = None
     # Level on every facet first: a feasible start inside the domain.
     middle = np.tile(np.average(means[arms], axis=0, weights=counts[arms]), len(arms))
-    for share in (1.0,) if not loose else (1.0, 0.5, 0.1):
+    if own:
+        middle = point_near(start, rows, right, low, high)
+        if middle is None:
+            return np.inf, means, np.full(len(means), np.inf)
+    # With limits it is a corner, where SLSQP may give up: from other points, too.
+    for share in (1.0,) if not loose and not own else (1.0, 0.5, 0.1, 0.97, 0.8, 1.1):
         first = np.clip(share * middle + (1 - share) * start, low + 1e-6 * (low > -1), np.minimum(high, 1e9) - 1e-6)
         answer = minimize(
             lambda x: cost(x) / 10,
@@ -131,22 +150,13 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
     return float(counts @ per_arm), moved, per_arm
 
 
-def pieces(facets, laws, scales, means, counts, loose=False, slack=None):
+def pieces(facets, laws, scales, means, counts, loose=False, slack=None, limits=None):
     """Every convex piece of Alt(M), by enumeration over all facet choices: (kind, arm, hub, value, means, gradient)."""
-    pareto = reference.pareto_set(facets, means)
-    n_facets = len(facets)
-    found = []
-    for i, j in product(pareto, pareto if slack is None else range(len(means))):
-        if i != j:
-            constraints = [(i, f) for f in range(n_facets)]
-            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose, slack)
-            found.append(reference.Piece("remove", i, j, *point))
-    for j in set(range(len(means))) - set(pareto):
-        for choice in product(range(n_facets), repeat=len(pareto)):
-            constraints = list(zip(pareto, choice, strict=True))
-            point = closest_point(facets, laws, scales, means, counts, j, constraints, loose, slack)
-            found.append(reference.Piece("add", j, j, *point))
-    return found
+
+    def closest(hub, constraints, own=()):
+        return closest_point(facets, laws, scales, means, counts, hub, constraints, loose, slack, own)
+
+    return reference.enumerated(facets, means, closest, slack, limits)
 
 
 def log_mixture(law, outcomes, prior, scale=None):

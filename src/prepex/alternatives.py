@@ -1,6 +1,7 @@
 """Evidence: how far the data are from any instance with another Pareto set.
 
-    Z(N) = min over alternatives M' of sum_k N_k d(M_k, M'_k),   alternatives = U Remove(i, j) U U Add(j).
+    Z(N) = min over alternatives M' of sum_k N_k d(M_k, M'_k),
+    alternatives = U Remove(i, j) U U Add(j), and with limits U Break(i, c).
 
 Legend
     means, counts   M and N                        (K, L), (K,)
@@ -22,6 +23,7 @@ from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.family import GAUSSIAN, STUDENT, Family, Gaussian
 from prepex.labels import Labels
+from prepex.limits import Limit, Limits, Sides, limits_of
 from prepex.solvers import Alternative, GaussianSolver, LawSolver, Solver
 from prepex.tolerance import Tolerance, slack_of
 from prepex.units import Units
@@ -35,7 +37,7 @@ class Evidence:
     """The GLR statistic of a Pareto set, and what it is up against.
 
     value         Z(N); infinite when no alternative exists (a single arm), 0 at an exact tie
-    pareto_set    the arms that no other arm dominates in the data
+    pareto_set    the arms that no other arm dominates in the data; with limits, of those that meet them
     gradient      dZ/dN (K,); sum_k N_k gradient_k = Z
     alternative   the closest one, None if there is none
     """
@@ -49,8 +51,8 @@ class Evidence:
     def pieces(self, slack: float, at_most: int | None = None) -> tuple[Alternative, ...]:
         """The alternatives that are closest in their piece, with value at most `value + slack`, cheapest first.
 
-        A piece is Remove(i, j), or Add(j) with one facet chosen for each Pareto arm; choices with the same closest
-        point are listed once. Their number can grow exponentially with the Pareto set and the slack: with
+        A piece is Remove(i, j), Break(i, c), or Add(j) with one facet chosen for each Pareto arm; choices with the same
+        closest point are listed once. Their number can grow exponentially with the Pareto set and the slack: with
         `at_most` only the cheapest so many are found; without it, more than 1,000 are refused.
 
         >>> found = evidence([[2, 0], [0, 2], [-1, -1]], [9, 9, 9], family=Gaussian(variance=1), cone=Cone.orthant(2))
@@ -82,6 +84,9 @@ def evidence(
     objectives: Iterable[str] | None = None,
     minimise: Iterable[str | int] = (),
     tolerance: Tolerance = None,
+    at_most: Sides = None,
+    at_least: Sides = None,
+    limits: Iterable[Limit] = (),
 ) -> Evidence:
     """How far the means, each estimated from so many pulls, are from any instance with another Pareto set.
 
@@ -103,6 +108,16 @@ def evidence(
     >>> family, cone = Gaussian(variance=1.0), Cone.orthant(2)
     >>> [round(evidence(close, [50, 50, 50], family=family, cone=cone, tolerance=t).value, 4) for t in (0.0, 0.5)]
     [0.0, 3.125]
+
+    With limits, `at_most` and `at_least` for single objectives and `limits` for sums of them, the answer is the Pareto
+    set of the options that meet them all. It may be empty.
+
+    >>> found = evidence(
+    ...     [[0.5, 0.21], [0.8, 0.6]], [40, 40], family=Gaussian(variance=0.1), cone=cone,
+    ...     arms=("low", "high"), objectives=("effect", "toxicity"), minimise=("toxicity",), at_most={"toxicity": 0.3},
+    ... )
+    >>> found.pareto_set, found.alternative.words
+    ((0,), 'low would break the limit toxicity at most 0.3 if low had toxicity at 0.3 instead of 0.21')
     """
     _checks.instance("cone", cone, Cone)
     _checks.instance("family", family, Family)
@@ -113,11 +128,18 @@ def evidence(
     counts = _named.in_order("counts", counts, labels.arms)
     N = _checks.positive("counts", _checks.real_array("counts", counts, ("n_arms", M.shape[0])))
     family.check_means(M, labels.objectives)
-    return found_by(solver(M, N, family, cone, labels, slack_of(tolerance, cone, labels)))
+    bounds = limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family)
+    return found_by(solver(M, N, family, cone, labels, slack_of(tolerance, cone, labels), bounds))
 
 
 def solver(
-    means: Floats, weights: Floats, family: Family, cone: Cone, labels: Labels, slack: Floats | None = None
+    means: Floats,
+    weights: Floats,
+    family: Family,
+    cone: Cone,
+    labels: Labels,
+    slack: Floats | None = None,
+    limits: Limits | None = None,
 ) -> Solver:
     """Open a ledger. Inputs are checked already; `slack`: of a tolerance (tolerance.py)."""
     # The one place where minimised objectives are turned around.
@@ -130,11 +152,12 @@ def solver(
             raise InputError("noise must be given where outcomes are not: the variances, known or estimated")
         scale = np.broadcast_to(laws.scale if laws.noise is None else laws.noise, means.shape)
         origin = np.where(np.isin(laws.codes, (GAUSSIAN, STUDENT)), reference(means), 0.0)
-        return LawSolver(means - origin, origin, weights, laws.codes, scale, facets, labels, slack, units)
+        return LawSolver(means - origin, origin, weights, laws.codes, scale, facets, labels, slack, limits, units)
     if not isinstance(family, Gaussian):
         raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
     origin = reference(means * labels.signs) * labels.signs
-    return GaussianSolver(means - origin, origin, weights, family.covariances(*means.shape), facets, labels, slack)
+    covariances = family.covariances(*means.shape)
+    return GaussianSolver(means - origin, origin, weights, covariances, facets, labels, slack, limits)
 
 
 def found_by(solver: Solver) -> Evidence:

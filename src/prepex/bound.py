@@ -10,6 +10,7 @@ and the two close in. Each new w is the point nearest to the best one that the g
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,7 @@ from prepex._checks import Floats
 from prepex._kernels import engine
 from prepex.alternatives import solver
 from prepex.errors import InputError
+from prepex.limits import Limit, Sides, limits_of
 from prepex.problem import Problem
 from prepex.solvers import Alternative, Solver
 from prepex.tolerance import Tolerance, slack_of
@@ -97,12 +99,19 @@ def check_tol(tol: float) -> float:
 
 @engine.waiting()
 def characteristic_time(
-    problem: Problem, tol: float = 1e-6, *, tolerance: Tolerance = None, max_iterations: int = 2000
+    problem: Problem,
+    tol: float = 1e-6,
+    *,
+    tolerance: Tolerance = None,
+    at_most: Sides = None,
+    at_least: Sides = None,
+    limits: Iterable[Limit] = (),
+    max_iterations: int = 2000,
 ) -> Bound:
     """T* and the optimal allocation, to a certified relative gap of at most `tol`, which is at least 1e-7.
 
     With a `tolerance` (as in `evidence`) T* is what log(1 / delta) is multiplied by as delta falls, but no floor:
-    several answers are right then.
+    several answers are right then. Limits are as in `evidence`.
 
     >>> from prepex.instances import correlated
     >>> round(characteristic_time(correlated(0.0)).time, 3)
@@ -114,11 +123,12 @@ def characteristic_time(
     uniform = np.full(K, 1.0 / K)
     slack = slack_of(tolerance, problem.cone, problem.labels)
     lenient = slack is not None and bool(slack.any())
-    oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels, slack)
+    bounds = limits_of(problem.labels, at_most=at_most, at_least=at_least, limits=limits, family=problem.family)
+    oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels, slack, bounds)
     closest = oracle.best()
     if closest is None:
         return Bound(0.0, 0.0, 0.0, uniform, (), lenient)
-    if _is_tie(problem, closest, oracle.slack):
+    if _is_tie(problem, closest, oracle):
         return Bound(math.inf, math.inf, math.inf, uniform, (closest,), lenient)
     bundle = Bundle(oracle, uniform, FLOOR * tol)
     for _ in range(max_iterations):
@@ -138,11 +148,16 @@ def characteristic_time(
     return Bound(time, 1.0 / bundle.proven(), 1.0 / bundle.lower, allocation, binding, lenient)
 
 
-def _is_tie(problem: Problem, closest: Alternative, slack: Floats) -> bool:
+def _is_tie(problem: Problem, closest: Alternative, oracle: Solver) -> bool:
     """Are the scores that the closest alternative must bridge equal to rounding?"""
-    benefits, facets = problem.benefits, problem.cone.facets
-    if closest.value > 0.0 and not closest.constraints:
+    benefits, facets, slack = problem.benefits, problem.cone.facets, oracle.slack
+    if closest.value > 0.0 and not closest.constraints and not closest.limits:
         return False
+    for number in closest.limits:
+        assert oracle.limits is not None
+        terms = np.append(oracle.limits.rows[number] * problem.means[closest.hub], -oracle.limits.level[number])
+        if abs(terms.sum()) > SAME * np.abs(terms).sum():
+            return False
     for arm, facet in closest.constraints:
         terms = facets[facet] * (benefits[arm] - benefits[closest.hub])
         if abs(terms.sum() + slack[facet]) > SAME * np.abs(terms).sum():

@@ -7,6 +7,7 @@ Legend
     level     h                                                                       (c,)
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -142,6 +143,8 @@ def limits_of(
     if not given:
         return None
     rows, level = np.zeros((len(given), len(labels.objectives))), np.zeros(len(given))
+    laws = None if family is None else family.laws(len(labels.arms), len(labels.objectives))
+    logs = () if laws is None else laws.logs
     for place, limit in enumerate(given):
         for name, weight in limit.weights:
             at = _checks.position(name, labels.objectives)
@@ -150,9 +153,10 @@ def limits_of(
             if rows[place, at]:
                 raise InputError(f"limits must have each objective once, got {labels.objectives[at]!r} twice")
             rows[place, at] = weight
-        size = np.linalg.norm(rows[place]) * (1.0 if limit.at_most is None else -1.0)
         bound = limit.at_least if limit.at_most is None else limit.at_most
         assert bound is not None
+        bound = _on_scale(limit, rows[place], bound, labels, logs)
+        size = np.linalg.norm(rows[place]) * (1.0 if limit.at_most is None else -1.0)
         rows[place], level[place] = rows[place] / size, bound / size
     named = tuple(_with_names(limit, labels) for limit in given)
     found = Limits(_checks.frozen(rows), _checks.frozen(level), named)
@@ -165,6 +169,20 @@ def _with_names(limit: Limit, labels: Labels) -> Limit:
     places = [(_checks.position(name, labels.objectives), weight) for name, weight in limit.weights]
     weights = {labels.objectives[at]: weight for at, weight in places if at is not None}
     return Limit(weights, at_most=limit.at_most, at_least=limit.at_least)
+
+
+def _on_scale(limit: Limit, row: Floats, bound: float, labels: Labels, logs: Sequence[int]) -> float:
+    """The bound on the scale on which the objectives of the row are compared: a geometric mean by its logarithm."""
+    on = [q for q in logs if row[q]]
+    if not on:
+        return bound
+    name = labels.objectives[on[0]]
+    if np.count_nonzero(row) > 1:
+        raise InputError(f"limits on {name!r}, which is compared by factors, must be on it alone, got {limit.words}")
+    least = bound / float(row[on[0]])
+    if not least > 0.0:
+        raise InputError(f"limits on {name!r}, whose outcomes are positive, must be positive, got {limit.words}")
+    return float(row[on[0]]) * math.log(least)
 
 
 def _sided(side: str, given: Sides, labels: Labels) -> list[Limit]:

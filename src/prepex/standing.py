@@ -129,14 +129,16 @@ class Standing:
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set."""
         near, labels = self.course.near, self.setting.labels
+        asked = self.setting.slack, self.setting.limits
         if near.with_laws:
             inst = near.inst
             given = inst.M.copy(), self.course.origin, inst.N.copy()
             units = self.setting.units
-            return found_by(LawSolver(*given, inst.law, inst.scale, inst.W, labels, self.setting.slack, units))
+            solver = LawSolver(*given, inst.law, inst.scale, self.setting.facets, labels, *asked, units)
+            return found_by(solver)
         covariances, facets = self.setting.covariances, self.setting.facets
         given = self.course.M.copy(), self.course.origin, near.inst.N.copy()
-        return found_by(GaussianSolver(*given, covariances, facets, labels, self.setting.slack))
+        return found_by(GaussianSolver(*given, covariances, facets, labels, *asked))
 
     def decided(self) -> set[int]:
         """The arms of which no change of status is cheaper than the threshold: as the stop compares, arm by arm."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, score, weigh_known
+from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, limit_gap, score, weigh_known
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.room import DRIFT, FACET, HUB, VALUE, Y, touch
 from prepex._kernels.search import search
@@ -67,22 +67,33 @@ def move_known(ledger: Any, a: Int, mean: Floats, shift: Floats, weight: float) 
 
 @part
 def cost_at(inst: KnownInstance, j: Int, load: Floats, vec: Floats) -> float:
-    """Cost of Add(j) if `load` pushes the hub and each arm of the front pays its cheapest facet: an upper bound."""
+    """Cost of Add(j) if `load` pushes the hub and each arm of the front pays its cheapest facet: an upper bound.
+
+    Pushed harder if that is what it takes to meet the limits; infinity if it does not help.
+    """
     V, front, N, gram = inst.V, inst.front, inst.N[j], inst.gram[covariance_row(inst.gram, j)]
     m = inst.S.shape[1]
-    cost = 0.0
+    cost, harder = 0.0, 1.0
     for f in range(m):
         shift = 0.0
         for g in range(m):
             shift += gram[f, g] * load[g] / N
         vec[HUB, f] = shift
         cost += load[f] * shift
+        if f >= inst.n_facets and limit_gap(inst, j, f) > harder * shift:
+            harder = limit_gap(inst, j, f) / shift if shift > 0.0 else np.inf
+    if harder > 1.0:
+        cost *= harder * harder
+        for f in range(m):
+            vec[HUB, f] *= harder
+            if f >= inst.n_facets and limit_gap(inst, j, f) > vec[HUB, f] * (1.0 + 1e-12):
+                return np.inf
     for p in range(inst.size[0]):
         a = front[p]
         cheapest = np.inf
         for f in range(inst.n_facets):
             left = max(gap(inst, a, j, f) - vec[HUB, f], 0.0)
-            cheapest = min(cheapest, left * left / V[a, f])
+            cheapest = min(cheapest, left * left / V[a, f] if left > 0.0 else 0.0)
         cost += cheapest
     return 0.5 * cost
 

@@ -41,8 +41,10 @@ from prepex._kernels.instance import (
     Ints,
     broken_ratio,
     gap,
+    inverse_of,
     make_known,
     met_ratio,
+    root_of,
     with_limits,
 )
 from prepex._kernels.jit import kernel, part
@@ -52,7 +54,7 @@ from prepex._kernels.laws.law import GAUSSIAN, STUDENT
 from prepex._kernels.ledger import Ledger, open_ledger, share_means
 from prepex._kernels.margin import BETTER, KIND, WHERE, WORSE, Fresh, Scratch, equal_prices, make_scratch
 from prepex._kernels.mixture import OUT_OF_FRONT, make_known_fresh
-from prepex._kernels.room import VALUE, Pieces, make_pieces
+from prepex._kernels.room import VALUE, Pieces, make_pieces, most_constraints
 
 PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND, LOOKED = range(11)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
@@ -137,9 +139,9 @@ def open_course(facets: Floats, covariances: Floats, signs: Floats, first: Float
     origin = reference(first * signs) * signs
     first = first - origin
     rows, slack, level = with_limits(facets, plan.slack, plan.limits, plan.level, origin)
-    half = rows @ (np.linalg.cholesky(covariances) * signs)
+    half = rows @ (root_of(covariances) * signs)
     gram = half @ np.swapaxes(half, 1, 2)
-    prec: Floats = np.linalg.inv(covariances).astype(np.float64)
+    prec = inverse_of(covariances)
     prec = 0.5 * (prec + np.swapaxes(prec, 1, 2))
     inst = make_known(
         gram,
@@ -181,7 +183,7 @@ def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: P
         origin=origin,
         aim=np.array(plan.aim, order="C"),
         target=np.ones(K),
-        pieces=make_pieces(ROOM, max(K, m)),
+        pieces=make_pieces(ROOM, most_constraints(K, m, m - inst.n_facets)),
         table=np.zeros((K + 1, CUTS + 1)),
         label=np.zeros((2, max(K, CUTS) + 1), dtype=np.int64),
         mix=np.zeros(K),

@@ -111,6 +111,24 @@ def with_limits(
     return rows, np.append(slack, np.zeros(len(limits))), np.append(np.zeros(len(facets)), below)
 
 
+def root_of(covariances: Floats) -> Floats:
+    """Lower triangular B with B B' = covariance (A, L, L); zero on objectives without noise."""
+    root = np.zeros(covariances.shape)
+    noisy = np.flatnonzero(np.diagonal(covariances, axis1=1, axis2=2).any(axis=0))
+    inner = np.ix_(np.arange(len(root)), noisy, noisy)
+    root[inner] = np.linalg.cholesky(covariances[inner])
+    return root
+
+
+def inverse_of(covariances: Floats) -> Floats:
+    """(A, L, L); zero on objectives without noise: they never move."""
+    inverse = np.zeros(covariances.shape)
+    noisy = np.flatnonzero(np.diagonal(covariances, axis1=1, axis2=2).any(axis=0))
+    inner = np.ix_(np.arange(len(inverse)), noisy, noisy)
+    inverse[inner] = np.linalg.inv(covariances[inner])
+    return inverse
+
+
 def apart(inst: Instance) -> Instance:
     """The same means with weights, and all that hangs on them, of its own."""
     own = ("N", "V", "cap", "mask", "front", "size")
@@ -136,10 +154,23 @@ def spread(inst: Instance, a: Int, j: Int, f: Int) -> float:
 
 
 @part
+def limit_gap(inst: Instance, j: Int, row: Int) -> float:
+    """b_c of the constraint that hub j meets a limit: a star's constraint against an arm of known mean."""
+    return -inst.S[j, row]
+
+
+@part
+def n_limits(inst: Instance) -> Int:
+    """How many limits there are."""
+    return inst.S.shape[1] - inst.n_facets
+
+
+@part
 def ratio(inst: Instance, a: Int, j: Int, f: Int) -> float:
     """The likelihood ratio, as a Gaussian's, of a gap above 0 against none; zero if it is not."""
     ahead = max(gap(inst, a, j, f), 0.0)
-    return 0.5 * ahead * ahead / spread(inst, a, j, f)
+    # Without noise there is no spread, and a gap of 0 is none.
+    return 0.5 * ahead * ahead / spread(inst, a, j, f) if ahead > 0.0 else 0.0
 
 
 @part

@@ -10,6 +10,7 @@ Legend
     key       lower bound of what it takes to change arm k's status, in the model's unit (`reach`)    (K,)
     seen      the round in which arm k was last solved                               (K,)
     rival     the j of the cheapest Remove(k, j) of last time, or -1                 (K,)
+              Break(k, c) is a star whose hub is K + c: an arm of known mean, that has no gradient
     best      the star that attains Z;  gradient  its dZ/dN                          (K,)
     none      no room for pieces: a search given this minimises
     own       does this ledger keep the means? `far` shares those of `near`
@@ -31,7 +32,7 @@ from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws import aging as law_aging
 from prepex._kernels.laws.instance import weigh_law
 from prepex._kernels.laws.pair import pair_bound_law
-from prepex._kernels.laws.point import arm_cost_law, remove_law
+from prepex._kernels.laws.point import arm_cost_law, break_law, remove_law
 from prepex._kernels.room import (
     ARM,
     CENTRE,
@@ -54,15 +55,17 @@ from prepex._kernels.room import (
     make_pieces,
     make_search,
     make_star,
+    most_constraints,
     record,
     touch,
 )
 from prepex._kernels.search import search
-from prepex._kernels.star import arm_cost_known, pair_bound_known, remove_known
+from prepex._kernels.star import arm_cost_known, break_known, pair_bound_known, remove_known
 
 weigh = by_model(known=weigh_known, laws=weigh_law)
 pair_bound = by_model(known=pair_bound_known, laws=pair_bound_law)
 remove = by_model(known=remove_known, laws=remove_law)
+break_limit = by_model(known=break_known, laws=break_law)
 arm_cost = by_model(known=arm_cost_known, laws=arm_cost_law)
 move = by_model(known=aging.move_known, laws=law_aging.move_law)
 reach = by_model(known=aging.reach_known, laws=law_aging.reach_law)
@@ -102,9 +105,10 @@ class Ledger(NamedTuple):
 def open_ledger(inst: Instance, spare: int = 256, paper: bool = False, own: bool = True) -> Ledger:
     """What is known of an instance at first: nothing. Call `refresh` next."""
     (K, m), L = inst.S.shape, inst.W.shape[1]
+    limits = m - inst.n_facets
     return Ledger(
         inst=inst,
-        search=make_search(K, m, L, spare),
+        search=make_search(K, m, L, spare, limits),
         none=make_pieces(0, 0),
         key=np.full(K, -np.inf),
         seen=np.zeros(K, dtype=np.int64),
@@ -112,7 +116,7 @@ def open_ledger(inst: Instance, spare: int = 256, paper: bool = False, own: bool
         load=np.full((K, m), np.nan),
         base=np.full(K, np.nan),
         witness=np.full(K, -1, dtype=np.int64),
-        best=make_star(max(K, m) + 1),
+        best=make_star(most_constraints(K, m, limits) + 1),
         gradient=np.zeros(K),
         real=np.zeros(2),
         whole=np.array([-1, 0, 0, 1, 0, 0, int(paper)]),
@@ -223,18 +227,19 @@ def solve_arm(ledger: Ledger, k: Int, limit: float) -> None:
     v = np.inf
     if inst.mask[k]:
         v, n, hub = cheapest_remove(ledger, k, STRETCH * limit)
-        ledger.rival[k] = hub
     elif whole[PAPER] == 0:
         v, n = cheapest_add(ledger, k, limit)
     ledger.key[k] = reach(ledger, v) * (1.0 - 1e-12)
     if n >= 0 and v < ledger.real[VALUE]:
-        for c in range(whole[SIZE]):
-            gradient[best.link[c, ARM]] = 0.0
-        gradient[whole[CENTRE]] = 0.0
+        for c in range(-1, whole[SIZE]):
+            a = whole[CENTRE] if c < 0 else best.link[c, ARM]
+            if a < gradient.size:
+                gradient[a] = 0.0
         keep_star(s.leaf, n, best)
         for c in range(-1, n):
             a = hub if c < 0 else best.link[c, ARM]
-            gradient[a] = arm_cost(inst, hub, best, n, a, s.lab.point)
+            if a < gradient.size:
+                gradient[a] = arm_cost(inst, hub, best, n, a, s.lab.point)
         ledger.real[VALUE] = v
         whole[CHANGED], whole[CENTRE], whole[SIZE] = k, hub, n
 
@@ -250,10 +255,17 @@ def rivals(inst: Instance, i: Int, j: Int, paper: bool) -> bool:
 
 @part
 def cheapest_remove(ledger: Ledger, i: Int, limit: float) -> tuple[float, Int, Int]:
-    """Cheapest Remove(i, j) over its rivals, the last one first: (value, constraints, j), or (bound, -1, rival)."""
+    """Cheapest Break(i, c), or Remove(i, j) over its rivals, the last one first: (value, constraints, hub), or
+    (bound, -1, rival). Notes the rival."""
     inst, s, rival, paper = ledger.inst, ledger.search, ledger.rival[i], ledger.whole[PAPER] == 1
     best, lowest, hub = limit, np.inf, np.int64(-1)
     n: Int = np.int64(-1)
+    for row in range(inst.n_facets, inst.S.shape[1]):
+        v = break_limit(inst, i, np.int64(row), s)
+        if v < best:
+            best, hub, n = v, np.int64(inst.N.size + row - inst.n_facets), keep_star(s.star, np.int64(1), s.leaf)
+        else:
+            lowest = min(lowest, v)
     every = paper or inst.lenient
     for p in range(-1, inst.N.size if every else inst.size[0]):
         j = rival if p < 0 else np.int64(p) if every else inst.front[p]
@@ -263,7 +275,8 @@ def cheapest_remove(ledger: Ledger, i: Int, limit: float) -> tuple[float, Int, I
         if v < best:
             v = remove(inst, i, j, s)
         if v < best:
-            best, hub, n = v, np.int64(j), keep_star(s.star, inst.n_facets, s.leaf)
+            best, hub, n = v, np.int64(j), keep_star(s.star, inst.S.shape[1], s.leaf)
+            ledger.rival[i] = hub
         else:
             lowest = min(lowest, v)
     if n < 0:
@@ -291,11 +304,17 @@ def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
                 break
             limit = lowered(pieces, count, limit)
             continue
+        for row in range(inst.n_facets, inst.S.shape[1]):
+            v = break_limit(inst, np.int64(k), np.int64(row), s)
+            if v < limit:
+                hub = np.int64(key.size + row - inst.n_facets)
+                count = record(pieces, count, hub, k, v, s.leaf, keep_star(s.star, np.int64(1), s.leaf))
+                limit = lowered(pieces, count, limit)
         for j in range(key.size):
             if rivals(inst, k, j, paper) and pair_bound(inst, np.int64(k), np.int64(j)) < limit:
                 v = remove(inst, np.int64(k), np.int64(j), s)
                 if v < limit:
-                    count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.n_facets, s.leaf))
+                    count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.S.shape[1], s.leaf))
                     limit = lowered(pieces, count, limit)
     return count
 
@@ -309,6 +328,6 @@ def put_gradient(ledger: Ledger, pieces: Pieces, row: Int, slot: Ints, table: Fl
         star.link[d, ARM], star.link[d, FACET] = whole[row, 3 + 2 * d], whole[row, 4 + 2 * d]
         star.real[d, Y] = real[row, 1 + d]
     for d in range(-1, n):
-        if first_of(star, hub, d):
-            a = hub if d < 0 else star.link[d, ARM]
+        a = hub if d < 0 else star.link[d, ARM]
+        if a < ledger.key.size and first_of(star, hub, d):
             table[slot[a], c] += arm_cost(ledger.inst, hub, star, n, a, ledger.search.lab.point)

@@ -1,14 +1,14 @@
 """The arrays that kernels work in, which never allocate: stars, the search over facet choices, collected pieces.
 
 Legend, per constraint (a row of Star)
-    ARM, FACET   the arm a and the facet w
+    ARM, FACET   the arm a and the facet w; of a limit c that the hub must meet, K + c and its row
     GAP          b_c
-    RATE         N_a / (w' cov_a w): the arm's stiffness
+    RATE         N_a / (w' cov_a w): the arm's stiffness; infinite of a limit
     Y            the multiplier;  TRIAL  its value if no sign mattered
     OLD, LEFT    y before a Newton step, and the slope of the dual (laws only)
 Legend, per facet (a row of Desk.vec)
     HUB          w . (M'_j - M_j) at the current node: never a difference of large numbers
-    SHIFT        w . (M'_j - M_j) = (gram_j q)_w / N_j, q the multipliers summed by facet
+    SHIFT        w . (M'_j - M_j) = (gram_j q)_w / N_j, q the multipliers summed by row
     LOAD         q;  STIFF  sum of RATE over the active arms held to the facet (0: none)
     BASE         GAP of the stiffest of them;  LAG  the mean of GAP - BASE, weighted by RATE
 """
@@ -44,7 +44,7 @@ class Star(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Scratch space over the facets: Q, the system of the active ones, and the vectors HUB to LAG."""
+    """Scratch space over the rows: Q, the system of the active ones, and the vectors HUB to LAG."""
 
     quad: Floats
     system: Floats
@@ -72,7 +72,7 @@ class Search(NamedTuple):
 
     star, leaf   the node's constraints, and the best leaf's
     option       stack of (PLACE in the front, WAY: a facet, LEAST: its lower bound), dearest first within a level
-    saved        multipliers of the nodes on the path                      (SAVED_LEVELS, SAVED_LEVELS)
+    saved        multipliers of the nodes on the path                      (SAVED_LEVELS, SAVED_LEVELS + limits)
     level        START: where a level's options begin; CURSOR: those from here on are done     (2, K + 2)
     taken        is the p-th arm of the front in the node's star?                              (K,)
     forbidden    facets that the p-th arm of the front may not use (collecting only)           (K, m)
@@ -102,16 +102,21 @@ def make_star(n: int) -> Star:
     return Star(np.zeros((n, 2), np.int64), np.zeros((n, COLUMNS)))
 
 
-def make_search(K: int, m: int, L: int = 1, spare: int = 256) -> Search:
-    """Room for stars of max(K, m) constraints. Minimising never needs spare options; collecting may."""
-    n, levels = max(K, m) + 1, min(K, SAVED_LEVELS) + 1
+def most_constraints(K: int, m: int, limits: int) -> int:
+    """Of a star: Remove has every row at most, Add an arm each and the limits."""
+    return max(K + limits, m)
+
+
+def make_search(K: int, m: int, L: int = 1, spare: int = 256, limits: int = 0) -> Search:
+    """Room for stars of K arms and m rows, some of them limits. Minimising needs no spare options; collecting may."""
+    n, levels = most_constraints(K, m, limits) + 1, min(K, SAVED_LEVELS) + 1
     return Search(
         star=make_star(n),
         leaf=make_star(n),
         desk=Desk(np.zeros((m, m)), np.zeros((m, m)), np.zeros((6, m))),
         lab=Lab(np.zeros((m, m)), np.zeros((n + 1, L)), np.zeros((n + 1, L)), np.zeros(L), np.zeros(L)),
         option=np.zeros(((K + 1) * m + spare) * OPTION),
-        saved=np.zeros((levels, levels)),
+        saved=np.zeros((levels, levels + limits)),
         level=np.zeros((2, K + 2), np.int64),
         taken=np.zeros(K, np.bool_),
         forbidden=np.zeros((K, m), np.bool_),
@@ -137,9 +142,9 @@ def keep_star(star: Star, n: Int, leaf: Star) -> Int:
 
 
 @part
-def restore(s: Search, d: Int) -> None:
-    """The multipliers of the node at level d."""
-    for c in range(d):
+def restore(s: Search, d: Int, n: Int) -> None:
+    """The n multipliers of the node at level d."""
+    for c in range(n):
         s.star.real[c, Y] = s.saved[d, c] if d < s.saved.shape[0] else 0.0
 
 

@@ -1,8 +1,8 @@
 """The cheapest way for an arm j outside the answer to enter it: branch and bound over facet choices.
 
-Add(j): for every a of the front some facet f with w_f . (M'_j - M'_a) >= slack_f. A node is a partial choice, a star,
-whose value v bounds every completion from below. One more constraint (a, f) makes it dearer, and by weak duality the
-model knows by how much at least (`child_bound`): for a known Gaussian
+Add(j): j meets every limit, and for every a of the front some facet f has w_f . (M'_j - M'_a) >= slack_f. A node is a
+partial choice, a star with all limits, whose value v bounds every completion from below. One more constraint (a, f)
+makes it dearer, and by weak duality the model knows by how much at least (`child_bound`): for a known Gaussian
     v + left^2 / (2 (V_af + V_jf)),    left = w_f . (M_a - M'_j) + slack_f,
 so a node costs at least the maximum over arms of the minimum over facets, and most children are never solved.
 
@@ -16,7 +16,7 @@ One depth-first search serves two purposes:
 
 import numpy as np
 
-from prepex._kernels.instance import Instance, Int, gap, spread
+from prepex._kernels.instance import Instance, Int, gap, n_limits, spread
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws import point
 from prepex._kernels.room import (
@@ -120,29 +120,30 @@ def search(inst: Instance, j: Int, limit: float, s: Search, pieces: Pieces, coun
     Minimising: (value, constraints in s.leaf), or (a lower bound >= limit, -1).
     Collecting: (limit, new count), or (limit, -1) if the stack was too small.
     """
-    front, nP, m = inst.front, inst.size[0], inst.S.shape[1]
-    option, level, taken, vec = s.option, s.level, s.taken, s.desk.vec
+    front, nP, base = inst.front, inst.size[0], n_limits(inst)
+    option, level, taken = s.option, s.level, s.taken
     collecting = pieces.real.shape[0] > 0
     best, lowest = limit, np.inf
     found: Int = np.int64(-1)
     cap, capped_by = cap_of(inst, j)
-    start(inst, s)
-    for f in range(m):
-        vec[HUB, f] = 0.0
+    v = start(inst, j, s, cap)
     level[START, 0] = 0
-    d, v, opening = 0, 0.0, True
+    d, opening = 0, True
+    if base > 0 and v >= best:
+        # Too dear to meet the limits alone.
+        d, lowest = -1, v
     while d >= 0:
         if opening:
             opening = False
             level[START, d + 1] = level[START, d]
             level[CURSOR, d] = level[START, d]
-            for c in range(d if d < s.saved.shape[0] else 0):
+            for c in range(base + d if d < s.saved.shape[0] else 0):
                 s.saved[d, c] = s.star.real[c, Y]
             pick, hardest = hardest_arm(inst, j, s)
             # As dear as an arm's cap: no more is known about anything below.
             full = v >= cap
             if pick < 0 or full:
-                leaf = keep_star(s.star, d, s.leaf)
+                leaf = keep_star(s.star, base + d, s.leaf)
                 if full:
                     s.leaf.link[0, ARM], s.leaf.link[0, FACET], s.leaf.real[0, Y] = capped_by, CAPPED, 1.0
                     leaf = np.int64(1)

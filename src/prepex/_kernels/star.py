@@ -1,4 +1,5 @@
-"""The closest point of a star, for known Gaussians: a hub arm j and constraints c, each w_c . (M'_j - M'_a) >= slack_c.
+"""The closest point of a star, for known Gaussians: a hub arm j and constraints c, each w_c . (M'_j - M'_a) >= slack_c,
+or a limit of the hub, g_c . M'_j >= h_c: as one against an arm of known mean, which is infinitely stiff.
 
     v = max_{y >= 0} b.y - y'Qy/2,
     b_c = w_c . (M_a - M_j) + slack_c,
@@ -7,13 +8,16 @@
 Solved by Lawson-Hanson active sets, exact to rounding, as a system over the active *facets*, never over arms:
     settle       one constraint an arm (a piece of Add): the arms held to a facet pool into one
     remove_known a constraint for every facet, all on one arm (Remove)
+    break_known  a single one, on an arm that breaks a limit (Break): the hub is the arm of known mean
+Rows may depend on each other and disagree (three limits of two objectives, objectives without noise): one that enters
+then takes the place of another (`exchange`), or there is no point at all and v is infinite.
 
 The legend of the arrays is in room.py.
 """
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, spread
+from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, limit_gap, n_limits, spread
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.room import (
     ARM,
@@ -36,11 +40,18 @@ from prepex._kernels.room import (
 
 # A constraint violated by less than this share of its own size is met: rounding, not geometry.
 ROUNDING = 1e-13
+# Of dependent rows: a multiplier that changes by less than this share of the largest one does not, and a constraint
+# violated by less is met.
+DEPENDENT = 1e-9
+MET, NOWHERE = -2, -1
 
 
 @kernel
 def solve_active(A: Floats, x: Floats, n: Int) -> bool:
-    """Solve A x = x in place for the leading n x n block (lower triangle given); False if singular."""
+    """Solve A x = x in place for the leading n x n block (lower triangle given).
+
+    False if it is singular: x is then a vector with A x = 0.
+    """
     for p in range(n):
         for q in range(p + 1):
             s = A[p, q]
@@ -49,6 +60,13 @@ def solve_active(A: Floats, x: Floats, n: Int) -> bool:
             if q < p:
                 A[p, q] = s / A[q, q]
             elif s <= ROUNDING * A[p, p]:
+                for r in range(n - 1, -1, -1):
+                    x[r] = 1.0 if r == p else 0.0
+                    if r < p:
+                        s = -A[p, r]
+                        for u in range(r + 1, p):
+                            s -= A[u, r] * x[u]
+                        x[r] = s / A[r, r]
                 return False
             else:
                 A[p, p] = np.sqrt(s)
@@ -88,15 +106,46 @@ def retreat(real: Floats, n: Int, enter: Int) -> Int:
     return drop
 
 
+@kernel
+def exchange(real: Floats, n: Int, enter: Int) -> Int:
+    """A step along TRIAL, which moves nothing, so that `enter` is held in place of another constraint.
+
+    Returns that one; MET if the dual does not grow on the way: no constraint is violated but by rounding; NOWHERE if it
+    grows without end: there is no point that meets all.
+    """
+    most, gain, size = 0.0, 0.0, 0.0
+    for c in range(n):
+        if real[c, Y] > 0.0 or c == enter:
+            most = max(most, abs(real[c, TRIAL]))
+    sign = 1.0 if real[enter, TRIAL] > 0.0 else -1.0
+    alpha, drop = np.inf, NOWHERE
+    for c in range(n):
+        if real[c, Y] > 0.0 or c == enter:
+            real[c, TRIAL] = sign * real[c, TRIAL] if abs(real[c, TRIAL]) > DEPENDENT * most else 0.0
+            gain += real[c, TRIAL] * real[c, GAP]
+            size += abs(real[c, TRIAL] * real[c, GAP])
+            if real[c, TRIAL] < 0.0 and real[c, Y] < -alpha * real[c, TRIAL]:
+                alpha, drop = real[c, Y] / -real[c, TRIAL], c
+    if not gain > DEPENDENT * size:
+        return MET
+    if drop != NOWHERE:
+        for c in range(n):
+            if real[c, Y] > 0.0 or c == enter:
+                real[c, Y] = max(real[c, Y] + alpha * real[c, TRIAL], 0.0)
+        real[drop, Y] = 0.0
+    return drop
+
+
 @part
-def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> None:
+def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> bool:
     """SHIFT of a hub held by its active constraints, those on one facet acting as one, and the multipliers TRIAL:
 
     (gram / N + diag(1 / STIFF)) q = BASE + LAG on the facets in use,  SHIFT = gram q / N,
     TRIAL = RATE (GAP - SHIFT), and SHIFT = BASE + LAG - q / STIFF.
 
-    An arm can be 1e16 times stiffer than the hub and move by less than the last digit of GAP - SHIFT: that difference
-    is never formed.
+    An arm can be 1e16 times stiffer than the hub, or infinitely so, and move by less than the last digit of
+    GAP - SHIFT: that difference is never formed. False if the rows in use depend on each other: TRIAL is then a change
+    of the multipliers that moves nothing.
     """
     link, real, vec, A = star.link, star.real, desk.vec, desk.system
     m = gram.shape[0]
@@ -115,7 +164,8 @@ def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> 
     for c in range(n):
         if real[c, Y] > 0.0 or c == enter:
             f = link[c, FACET]
-            vec[LAG, f] += real[c, RATE] * (real[c, GAP] - vec[BASE, f])
+            if real[c, RATE] < np.inf:
+                vec[LAG, f] += real[c, RATE] * (real[c, GAP] - vec[BASE, f])
     rows: Int = np.int64(0)
     for f in range(m):
         if vec[STIFF, f] > 0.0:
@@ -128,7 +178,7 @@ def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> 
             vec[LAG, f] /= vec[STIFF, f]
             vec[LOAD, rows] = vec[BASE, f] + vec[LAG, f]
             rows += 1
-    solve_active(A, vec[LOAD], rows)
+    regular = solve_active(A, vec[LOAD], rows)
     for f in range(m - 1, -1, -1):
         vec[SHIFT, f] = 0.0
         if vec[STIFF, f] > 0.0:
@@ -141,17 +191,35 @@ def pool(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> 
     for c in range(n):
         if real[c, Y] > 0.0 or c == enter:
             f, rate = link[c, FACET], real[c, RATE]
-            real[c, TRIAL] = rate * ((real[c, GAP] - vec[BASE, f]) - vec[LAG, f]) + rate / vec[STIFF, f] * vec[LOAD, f]
+            share = rate / vec[STIFF, f] if rate < np.inf else 1.0
+            ahead = rate * ((real[c, GAP] - vec[BASE, f]) - vec[LAG, f]) if regular and rate < np.inf else 0.0
+            real[c, TRIAL] = ahead + share * vec[LOAD, f]
+    return regular
 
 
-@part
-def settle_from(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> None:
-    """Closest point of a star with one constraint an arm, from Y >= 0, `enter` (-1: none) added. Writes Y, SHIFT."""
+@kernel
+def settle(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: Desk) -> float:
+    """Closest point of a star with one constraint an arm, from Y >= 0, `enter` (-1: none) added. Writes Y, SHIFT.
+
+    Returns v; infinity if there is no such point.
+    """
     link, real, vec = star.link, star.real, desk.vec
-    stalled = False
+    stalled, restarted = False, False
     while not stalled:
         while True:
-            pool(star, n, enter, gram, N, desk)
+            if not pool(star, n, enter, gram, N, desk):
+                if enter < 0:
+                    # Those to start from depend on each other: start from none.
+                    stalled, restarted = restarted, True
+                    for c in range(n):
+                        real[c, Y] = 0.0
+                else:
+                    drop = exchange(real, n, enter)
+                    if drop == NOWHERE:
+                        return np.inf
+                    stalled = drop == MET
+                    enter = np.int64(-1)
+                continue
             drop = retreat(real, n, enter)
             if drop < 0:
                 break
@@ -167,25 +235,15 @@ def settle_from(star: Star, n: Int, enter: Int, gram: Floats, N: float, desk: De
                     worst, enter = left, np.int64(c)
         if enter < 0:
             break
-
-
-@kernel
-def settle(star: Star, n: Int, gram: Floats, N: float, desk: Desk) -> float:
-    """Closest point of a star with one constraint an arm; writes Y and SHIFT, returns v.
-
-    The first n - 1 multipliers must be the optimum without the last constraint: the parent's solution.
-    """
-    star.real[n - 1, Y] = 0.0
-    settle_from(star, n, n - 1, gram, N, desk)
     v = 0.0
     for c in range(n):
-        v += 0.5 * star.real[c, Y] * star.real[c, GAP]
+        v += 0.5 * real[c, Y] * real[c, GAP]
     return v
 
 
 @part
 def pair_system(star: Star, m: Int, enter: Int, desk: Desk) -> bool:
-    """Q TRIAL = GAP on the active rows of a pair; False if Q is singular there."""
+    """Q TRIAL = GAP on the active rows of a pair; False if Q is singular there, and Q TRIAL = 0."""
     real, A, Q, vec = star.real, desk.system, desk.quad, desk.vec
     rows: Int = np.int64(0)
     for c in range(m):
@@ -207,15 +265,24 @@ def pair_system(star: Star, m: Int, enter: Int, desk: Desk) -> bool:
 
 
 @part
-def solve_pair(star: Star, m: Int, desk: Desk) -> None:
-    """max_{y >= 0} b.y - y'Qy/2 over the m rows of a pair, from the given Y >= 0."""
+def solve_pair(star: Star, m: Int, desk: Desk) -> bool:
+    """max_{y >= 0} b.y - y'Qy/2 over the m rows of a pair, from the given Y >= 0; False if it grows without end."""
     real, Q = star.real, desk.quad
     enter = np.int64(-1)
     stalled, restarted = False, False
     while not stalled:
         while True:
             if not pair_system(star, m, enter, desk):
-                # Dependent facets (m > L): of those to start from, drop all; one that enters is met already.
+                # Dependent rows: of those to start from, drop all; one that enters takes the place of another, but if
+                # all are facets (m > L) and noisy it is met already.
+                drop: Int = np.int64(MET)
+                if enter >= 0:
+                    drop = exchange(real, m, enter)
+                    if drop == NOWHERE:
+                        return False
+                if drop >= 0:
+                    enter = np.int64(-1)
+                    continue
                 stalled, restarted = bool(enter >= 0) or restarted, True
                 for c in range(m):
                     if enter < 0:
@@ -237,29 +304,52 @@ def solve_pair(star: Star, m: Int, desk: Desk) -> None:
                     worst, enter = left, np.int64(c)
         if enter < 0:
             break
+    return True
 
 
 @kernel
 def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
-    """Closest point of Remove(i, j): hub j, a constraint on arm i for every facet. Writes the star, returns v."""
+    """Closest point of Remove(i, j): hub j, a constraint on arm i for every facet. Writes the star, returns v.
+
+    A hub outside the answer must meet the limits, too: infeasible, it beats nobody. One in it must not: that it breaks
+    one is another change of the answer.
+    """
     gram, N = inst.gram, inst.N
     link, real, Q = s.star.link, s.star.real, s.desk.quad
-    m = inst.n_facets
+    m, rows = inst.n_facets, inst.S.shape[1]
+    held = rows > m and not inst.mask[j]
     of_i, of_j = covariance_row(gram, i), covariance_row(gram, j)
-    for c in range(m):
-        link[c, ARM] = i
+    for c in range(rows):
+        link[c, ARM] = i if c < m else N.size + c - m
         link[c, FACET] = c
-        real[c, GAP] = gap(inst, i, j, c)
+        real[c, GAP] = gap(inst, i, j, c) if c < m else limit_gap(inst, j, c) if held else 0.0
+        width = spread(inst, i, j, c) if c < m else inst.V[j, c]
+        if real[c, GAP] > 0.0 and width == 0.0:
+            # Without noise nothing moves.
+            return np.inf
         # Optimal if the facets are independent, and a start that mostly has the right facets if not.
-        real[c, Y] = max(real[c, GAP], 0.0) / spread(inst, i, j, c)
-        for d in range(m):
-            Q[c, d] = gram[of_i, c, d] / N[i] + gram[of_j, c, d] / N[j]
-    if not inst.plain:
-        solve_pair(s.star, m, s.desk)
+        real[c, Y] = real[c, GAP] / width if real[c, GAP] > 0.0 else 0.0
+        for d in range(rows):
+            Q[c, d] = gram[of_j, c, d] / N[j]
+            if c < m and d < m:
+                Q[c, d] = gram[of_i, c, d] / N[i] + gram[of_j, c, d] / N[j]
+    if (held or not inst.plain) and not solve_pair(s.star, rows if held else m, s.desk):
+        return np.inf
     v = 0.0
-    for c in range(m):
+    for c in range(rows):
         v += 0.5 * real[c, Y] * real[c, GAP]
     return v
+
+
+@part
+def break_known(inst: KnownInstance, i: Int, row: Int, s: Search) -> float:
+    """Closest point of Break(i, c): arm i no better than the limit of this row. Writes the star, returns v."""
+    ahead, real = max(inst.S[i, row], 0.0), s.star.real
+    s.star.link[0, ARM] = i
+    s.star.link[0, FACET] = row
+    real[0, GAP] = ahead
+    real[0, Y] = ahead / inst.V[i, row] if ahead > 0.0 else 0.0
+    return 0.5 * real[0, Y] * ahead
 
 
 @part
@@ -290,8 +380,27 @@ def arm_cost_known(inst: KnownInstance, hub: Int, star: Star, n: Int, k: Int, po
 
 
 @part
-def start_known(inst: KnownInstance, s: Search) -> None:
-    """Nothing to be made ready."""
+def start_known(inst: KnownInstance, j: Int, s: Search, cap: float) -> float:
+    """The root of a search: the hub meets its limits, which stand before all other constraints. Returns its value."""
+    link, real, vec, gram = s.star.link, s.star.real, s.desk.vec, inst.gram
+    v, broken = 0.0, False
+    for f in range(inst.S.shape[1]):
+        vec[HUB, f] = 0.0
+    for c in range(n_limits(inst)):
+        row = inst.n_facets + c
+        link[c, ARM] = inst.N.size + c
+        link[c, FACET] = row
+        real[c, GAP] = limit_gap(inst, j, row)
+        real[c, RATE] = np.inf
+        real[c, Y] = 0.0
+        broken = broken or real[c, GAP] > 0.0
+        if real[c, GAP] > 0.0 and inst.V[j, row] == 0.0:
+            v = np.inf
+    if broken and v == 0.0:
+        v = settle(s.star, n_limits(inst), np.int64(-1), gram[covariance_row(gram, j)], inst.N[j], s.desk)
+        for f in range(inst.S.shape[1]):
+            vec[HUB, f] = vec[SHIFT, f]
+    return v
 
 
 @part
@@ -318,12 +427,14 @@ def child_bound_known(
 def take_known(inst: KnownInstance, j: Int, a: Int, f: Int, s: Search, d: Int, cap: float, least: float) -> float:
     """The child of the node at level d: its star and the constraint (a, f). Returns its value."""
     link, real, vec, gram = s.star.link, s.star.real, s.desk.vec, inst.gram
-    restore(s, d)
-    link[d, ARM] = a
-    link[d, FACET] = f
-    real[d, GAP] = gap(inst, a, j, f)
-    real[d, RATE] = 1.0 / inst.V[a, f]
-    v = settle(s.star, d + 1, gram[covariance_row(gram, j)], inst.N[j], s.desk)
+    n = n_limits(inst) + d
+    restore(s, d, n)
+    link[n, ARM] = a
+    link[n, FACET] = f
+    real[n, GAP] = gap(inst, a, j, f)
+    real[n, RATE] = 1.0 / inst.V[a, f]
+    real[n, Y] = 0.0
+    v = settle(s.star, n + 1, n, gram[covariance_row(gram, j)], inst.N[j], s.desk)
     for g in range(inst.S.shape[1]):
         vec[HUB, g] = vec[SHIFT, g]
     return v

@@ -25,7 +25,7 @@ def play_game(course: Course, count: Int) -> None:
     for c in range(count):
         for d in range(-1, pieces.whole[c, 2]):
             a = pieces.whole[c, 0] if d < 0 else pieces.whole[c, 3 + 2 * d]
-            if slot[a] < 0:
+            if a < K and slot[a] < 0:
                 slot[a] = rows
                 slot[K + rows] = a
                 rows += 1

@@ -1,14 +1,15 @@
 """How the bounds of a ledger with laws stay valid while arms move.
 
     i in the answer    Remove(i, j) depends on i and j only. When j moves, the key falls to the new bound of that pair.
-    j outside it       Add(j) is at least as dear as to escape one arm a of the front, its witness: `base`. It holds
-                       until a or j moves. A solved value falls back to it when any arm of the front moves.
+    j outside it       Add(j) is at least as dear as to meet the limits, and as to escape one arm a of the front, its
+                       witness: `base`. It holds until a or j moves. A solved value falls back to it when any arm of
+                       the front moves.
 Weights that grow only make alternatives dearer.
 New estimates of shared variances multiply every cost by `drift` at least, and so every bound.
 
 Legend (see _kernels/ledger.py)
     base      lower bound of Add(j) by its witness, nan if not known        (K,)
-    witness   that arm of the front                                         (K,)
+    witness   that arm of the front, -1 if the limits are dearer            (K,)
 """
 
 from typing import Any
@@ -18,7 +19,7 @@ import numpy as np
 from prepex._kernels.instance import Floats, Int
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import any_shared, pool_variances, put_mean, weigh_law
-from prepex._kernels.laws.pair import escape_bound, facet_cost, pair_bound_law
+from prepex._kernels.laws.pair import escape_bound, facet_cost, limit_bound, pair_bound_law
 from prepex._kernels.room import STALE, VALUE, touch
 from prepex._kernels.search import search
 
@@ -74,21 +75,23 @@ def move_law(ledger: Any, a: Int, mean: Floats, shift: Floats, weight: float) ->
                     key[k] = min(key[k], pair_bound_law(inst, np.int64(k), a))
             elif inst.mask[a]:
                 if ledger.witness[k] == a:
-                    base[k] = escape_bound(inst, a, np.int64(k))
+                    base[k] = max(escape_bound(inst, a, np.int64(k)), limit_bound(inst, np.int64(k)))
                 key[k] = base[k] if base[k] > 0.0 else -np.inf
     touch(ledger, a)
 
 
 @part
 def find_witness(ledger: Any, j: Int, limit: float) -> None:
-    """The arm of the front dearest to escape, by its bound; if that is below the limit, what it exactly costs."""
+    """The limits, or the arm of the front dearest to escape, by its bound; if too low, what it exactly costs."""
     inst = ledger.inst
-    most, arm = -1.0, np.int64(-1)
+    most, arm = limit_bound(inst, j), np.int64(-1)
+    if most == 0.0:
+        most = -1.0
     for p in range(inst.size[0]):
         bound = escape_bound(inst, inst.front[p], j)
         if bound > most:
             most, arm = bound, inst.front[p]
-    if most < limit:
+    if arm >= 0 and most < limit:
         exact = np.inf
         for f in range(inst.n_facets):
             exact = min(exact, facet_cost(inst, arm, j, np.int64(f)))

@@ -38,7 +38,7 @@ from prepex._kernels.alone import has_limits
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel
 from prepex._kernels.laws.instance import LawInstance, pools, put_mean, squares, weigh_law
-from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT
+from prepex._kernels.laws.law import BERNOULLI, EXACT, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT
 from prepex._kernels.laws.pair import limit_cost
 from prepex._kernels.laws.penalty import bernoulli_penalty, exponential_penalty, poisson_penalty, variance_penalty
 
@@ -174,7 +174,7 @@ def test_limits(fresh: LawFresh, k: Int) -> None:
         paid = lone_penalty(fresh, k, where)
         if off != 0.0 and paid < np.inf:
             if fresh.kind[row] == PARTS:
-                cost = limit_cost(inst, k, where)
+                cost = limit_cost(inst, k, where)[0]
             else:
                 cost = 0.5 * inst.N[k] * np.log1p(off * off * inst.N[k] / inst.line[k, row])
             value = min(cost, CERTAIN) - paid
@@ -201,6 +201,8 @@ def penalise(fresh: LawFresh, k: Int) -> None:
         elif law == STUDENT:
             ss = squares(inst, k, q)
             out = student_penalty(n, x, ss, n0, m0, fresh.square[k, q], fresh.spread[q])
+        elif law == EXACT:
+            out = 0.0
         fresh.penalty[k, q] = out
     for f in range(fresh.kind.size):
         if fresh.kind[f] == OWN:

@@ -24,7 +24,7 @@ import numpy as np
 from prepex._kernels.centre import facet_scores
 from prepex._kernels.instance import Bools, Floats, Int, Ints, find_answer, score
 from prepex._kernels.jit import kernel
-from prepex._kernels.laws.law import EXPONENTIAL, LAWS, STUDENT, border, variance
+from prepex._kernels.laws.law import EXACT, EXPONENTIAL, LAWS, STUDENT, border, variance
 
 # In place of an estimate that cannot be made yet: outcomes are worth next to nothing.
 BLIND = 1e150
@@ -126,7 +126,7 @@ def weigh_law(inst: LawInstance, k: Int) -> None:
         inst.V[k, f] = 0.0
     for q in range(L):
         own = variance(law[q], inst.M[k, q], scale[q], n)
-        own = own if own > 0.0 else np.inf
+        own = own if own > 0.0 or law[q] == EXACT else np.inf
         least = min(least, border(law[q], scale[q]))
         for f in range(W.shape[0]):
             if W[f, q] != 0.0:

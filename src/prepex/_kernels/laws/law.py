@@ -6,10 +6,11 @@
     POISSON       mu log(mu/x) + x - mu                        mu / (1 + s)
     EXPONENTIAL   mu/x - 1 - log(mu/x)                         root of s x^2 + x - mu,  kept at x <= 2 mu
     STUDENT       1/2 log(1 + (mu - x)^2 / scale)              root u = x - mu of s u^2 + u + s scale,  |u|^2 <= scale
+    EXACT         0 if x = mu, else infinite                   mu
 
-STUDENT is the Gaussian of unknown variance, `scale` its estimate. The last two are convex in x only where they are
-kept; every point beyond costs more than BORDER (`instance.py` makes it a bound). A code that is none of these gives
-nan everywhere; `make_instance` lets none in.
+EXACT is an objective without noise. STUDENT is the Gaussian of unknown variance, `scale` its estimate. It and
+EXPONENTIAL are convex in x only where they are kept; every point beyond costs more than BORDER (`instance.py` makes it
+a bound). A code that is none of these gives nan everywhere; `make_instance` lets none in.
 """
 
 import math
@@ -19,7 +20,7 @@ import numpy as np
 from prepex._kernels.instance import Int
 from prepex._kernels.jit import kernel
 
-GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = LAWS = 0, 1, 2, 3, 4
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT, EXACT = LAWS = 0, 1, 2, 3, 4, 5
 # d(mu, x) where convexity ends.
 BORDER_EXPONENTIAL = math.log(2.0) - 0.5
 BORDER_STUDENT = 0.5 * math.log(2.0)
@@ -74,6 +75,8 @@ def moved_by(law: Int, mu: float, u: float, x: float, scale: float) -> float:
         return 0.5 * np.log1p(u * u / scale)
     if u == 0.0:
         return 0.0
+    if law == EXACT:
+        return np.inf
     if law == BERNOULLI:
         return count_cost(mu, u, x) + count_cost(1.0 - mu, -u, 1.0 - x)
     if law == POISSON:
@@ -118,6 +121,8 @@ def tilted(law: Int, mu: float, s: float, scale: float) -> float:
         return max(mu, NEVER) / (1.0 + s) if s > -1.0 else np.inf
     if law == EXPONENTIAL:
         return 2.0 * mu / (1.0 + np.sqrt(max(1.0 + 4.0 * s * mu, 0.0)))
+    if law == EXACT:
+        return mu
     if law != STUDENT:
         return np.nan
     inside = 1.0 - 4.0 * s * s * scale
@@ -143,6 +148,8 @@ def softness(law: Int, mu: float, x: float, scale: float) -> float:
     if law == EXPONENTIAL:
         room = 2.0 * mu - x
         return x * x * x / room if room > KEPT * mu else STUCK * mu * mu
+    if law == EXACT:
+        return 0.0
     if law != STUDENT:
         return np.nan
     square = (x - mu) * (x - mu)
@@ -159,6 +166,8 @@ def variance(law: Int, mu: float, scale: float, weight: float) -> float:
         return max(mu, 0.25 / (weight + 1.0))
     if law == EXPONENTIAL:
         return mu * mu
+    if law == EXACT:
+        return 0.0
     return scale if law == GAUSSIAN or law == STUDENT else np.nan
 
 
@@ -175,7 +184,17 @@ def most_variance(law: Int, low: float, high: float, scale: float) -> float:
     if law == STUDENT:
         # log(1 + z) >= z log 2 where it is convex, z <= 1.
         return scale / LOG_2
+    if law == EXACT:
+        return 0.0
     return scale if law == GAUSSIAN else np.nan
+
+
+@kernel
+def inside(law: Int, x: float) -> bool:
+    """Can a mean be x, or as near to it as one likes?"""
+    return not ((law == BERNOULLI or law == POISSON or law == EXPONENTIAL) and x < 0.0) and not (
+        law == BERNOULLI and x > 1.0
+    )
 
 
 @kernel
@@ -185,4 +204,4 @@ def border(law: Int, scale: float) -> float:
         return BORDER_EXPONENTIAL
     if law == STUDENT:
         return BORDER_STUDENT if 0.0 < scale < np.inf else 0.0
-    return np.inf if law == GAUSSIAN or law == BERNOULLI or law == POISSON else np.nan
+    return np.inf if law == GAUSSIAN or law == BERNOULLI or law == POISSON or law == EXACT else np.nan

@@ -1,4 +1,4 @@
-"""One facet between two arms: what it costs to bring hub j level with arm a on facet f.
+"""One row: what it costs to bring hub j level with arm a on facet f, or an arm alone to a limit.
 
     cost(a, j, f) = min N_a d(M_a, x_a) + N_j d(M_j, x_j)   s.t.  w_f . (x_j - x_a) >= slack_f.
 
@@ -16,9 +16,11 @@ from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.law import (
     BERNOULLI,
+    EXACT,
     EXPONENTIAL,
     count_cost,
     divergence,
+    inside,
     most_variance,
     moved_by,
     softness,
@@ -112,6 +114,8 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
         return 0.0
     if inst.plain and inst.slack[f] == 0.0:
         return lone_cost(inst, a, j, inst.axis[f])
+    if spread(inst, a, j, f) == 0.0:
+        return np.inf
     cap = min(inst.cap[a], inst.cap[j])
     if cap <= 0.0:
         return 0.0
@@ -140,36 +144,63 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
 
 
 @kernel
-def limit_cost(inst: LawInstance, k: Int, row: Int) -> float:
-    """What it costs to bring arm k to the border of a limit: min N_k d(M_k, x) s.t. g . x = h. The same dual, of one
-    arm; a limit on one objective needs none."""
-    n, off, q = inst.N[k], inst.S[k, row], inst.axis[row]
+def limit_cost(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
+    """(What it costs to bring arm k alone to the limit of this row, from either side; the multiplier).
+
+    Exact if the row looks at one objective, whatever its law. Infinite if no mean is there.
+    """
+    N, W, ahead, q = inst.N[k], inst.W[row], abs(inst.S[k, row]), inst.axis[row]
+    # Down to it, or up.
+    sign = 1.0 if inst.S[k, row] > 0.0 else -1.0
+    if ahead == 0.0 or inst.cap[k] <= 0.0:
+        return 0.0, 0.0
+    if inst.V[k, row] == 0.0:
+        return np.inf, 1.0
     if q >= 0:
-        g = inst.W[row, q]
-        return n * moved_by(inst.law[q], inst.M[k, q], -off / g, inst.level[row] / g, inst.scale[k, q])
-    side, ahead, cap = 1.0 if off > 0.0 else -1.0, abs(off), inst.cap[k]
-    if cap <= 0.0:
-        return 0.0
-    best = 0.0
-    left, right = 0.0, np.inf
+        x = W[q] * inst.level[row]
+        if not inside(inst.law[q], x):
+            return np.inf, 1.0
+        return N * moved_by(inst.law[q], inst.M[k, q], -W[q] * inst.S[k, row], x, inst.scale[k, q]), 1.0
+    farthest = 0.0
+    for p in range(inst.law.size):
+        if W[p] != 0.0 and inst.law[p] != EXACT:
+            # The end of the range that the row falls towards, or rises.
+            end = np.inf if sign * W[p] < 0.0 else -np.inf
+            if not inside(inst.law[p], end):
+                end = 1.0 if end > 0.0 else 0.0
+            farthest += W[p] * (end - inst.M[k, p])
+    if sign * farthest > -ahead:
+        return np.inf, 1.0
+    best, left, right = 0.0, 0.0, np.inf
     y = ahead / inst.V[k, row]
     for _ in range(STEPS):
-        cost, moved, soft = pushed(inst, k, row, side * y / n)
-        slope = ahead + side * moved
+        cost, moved, soft = pushed(inst, k, row, sign * y / N)
+        slope = ahead + sign * moved
         if slope > -np.inf:
-            best = max(best, n * cost + y * slope)
-        if abs(slope) <= CLOSED * ahead or best >= cap:
+            best = max(best, N * cost + y * slope)
+        if abs(slope) <= CLOSED * ahead or best >= inst.cap[k]:
             break
         if slope > 0.0:
             left = y
         else:
             right = y
-        y = y + slope * n / soft if slope > -np.inf else right
-        if not left < y < right:
-            y = 0.5 * (left + right) if right < np.inf else 2.0 * left
-        if y <= left or y >= right:
+        new = y + slope * N / soft if slope > -np.inf else right
+        if not left < new < right:
+            new = 0.5 * (left + right) if right < np.inf else 2.0 * left
+        if new <= left or new >= right:
             break
-    return min(best, cap)
+        y = new
+    return min(best, inst.cap[k]), y
+
+
+@kernel
+def limit_bound(inst: LawInstance, j: Int) -> float:
+    """A lower bound of what it takes for j to meet all limits: the dearest one alone."""
+    bound = 0.0
+    for row in range(inst.n_facets, inst.S.shape[1]):
+        if inst.S[j, row] < 0.0:
+            bound = max(bound, limit_cost(inst, j, np.int64(row))[0])
+    return bound * (1.0 - 1e-12)
 
 
 @kernel

@@ -6,7 +6,7 @@ import numpy as np
 
 from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel
-from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT, count_cost
+from prepex._kernels.laws.law import BERNOULLI, EXACT, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT, count_cost
 from prepex._kernels.laws.penalty import rest
 
 
@@ -52,6 +52,8 @@ def pay_law(law: Ints, mean: Floats, deviation: Floats, reward: Floats) -> None:
             reward[q] = mean[q] * reward[q]
         elif law[q] == GAUSSIAN or law[q] == STUDENT:
             reward[q] = mean[q] + deviation[q] * reward[q]
+        elif law[q] == EXACT:
+            reward[q] = mean[q]
         else:
             reward[q] = np.nan
 
