@@ -64,10 +64,10 @@ class Design:
         W = facets * signs
         # A tolerance on a border of the cone may be a rounding outside.
         slack = np.maximum(facets @ np.array(settings.get("tolerance", np.zeros(L)), dtype=float), 0.0)
-        logs = np.array([check_settings.single_family(family, q)["name"] == "LogNormal" for q in range(L)])
+        logs = check_settings.logarithmic(family, L)
         level, n_facets = np.zeros(len(W)), len(W)
         if "limits" in settings:
-            rows, least = check_settings.read_limits(settings["limits"])
+            rows, least = check_settings.read_limits(settings["limits"], logs)
             W, level = np.vstack([W, rows]), np.append(level, least)
             slack = np.append(slack, np.zeros(len(rows)))
         var = np.einsum("fp,kpq,fq->kf", W, covariance, W)

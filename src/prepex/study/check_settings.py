@@ -54,7 +54,7 @@ SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed"
 MORE_SETTINGS = ("tolerance", "limits", "avoid_infeasible")
 # Means that a family can have.
 POSITIVE = (0.0, math.inf)
-RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": POSITIVE, "Exponential": POSITIVE, "LogNormal": POSITIVE}
+RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": POSITIVE, "Exponential": POSITIVE}
 
 
 def require_settings(given: Any) -> None:
@@ -193,20 +193,34 @@ def _require_limits(given: Any, L: int) -> None:
         number(side, limit[side])
     if not given["limits"]:
         refuse("limits", "at least one, or left out", given["limits"])
-    rows, level = read_limits(given["limits"])
+    logs = logarithmic(given["family"], L)
+    for limit in given["limits"]:
+        weights, bound = np.array(limit["weights"]), limit.get("at_most", limit.get("at_least"))
+        single = np.count_nonzero(weights) == 1
+        if np.any(weights[logs]) and not (single and bound / weights.sum() > 0.0):
+            refuse("limit", "on a LogNormal objective alone, and positive", limit)
+    rows, level = read_limits(given["limits"], logs)
     ranges = [RANGES.get(single_family(given["family"], q)["name"], (-math.inf, math.inf)) for q in range(L)]
     if not _possible(rows, level, np.array(ranges)):
         refuse("limits", "possible together", given["limits"])
 
 
-def read_limits(limits: Any) -> tuple[Any, Any]:
-    """(unit rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h."""
+def logarithmic(family: Mapping[str, Any], L: int) -> Any:
+    """Which objectives are compared by their logarithms (L,)."""
+    return np.array([single_family(family, q)["name"] == "LogNormal" for q in range(L)])
+
+
+def read_limits(limits: Any, logs: Any) -> tuple[Any, Any]:
+    """(unit rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h, means of logarithms where these count."""
     rows, level = [], []
     for limit in limits:
         weights, sign = np.array(limit["weights"], dtype=float), -1.0 if "at_most" in limit else 1.0
-        size = sign * np.linalg.norm(weights)
+        size, bound = sign * np.linalg.norm(weights), limit["at_most" if "at_most" in limit else "at_least"]
+        if np.any(weights[logs]):
+            own = float(weights[logs].sum())
+            bound = own * math.log(bound / own)
         rows.append(weights / size)
-        level.append(limit["at_most" if "at_most" in limit else "at_least"] / size)
+        level.append(bound / size)
     return np.array(rows), np.array(level, dtype=float)
 
 
