@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prepex import Bernoulli, Cone, Exponential, Gaussian, Poisson, Product, Study
+from prepex import Bernoulli, Cone, Exponential, Gaussian, LogNormal, Poisson, Product, Study
 from prepex.stopping import Certified
 from prepex.study.check import Checker
 from prepex.study.check_log import GENESIS, canonical
@@ -43,9 +43,17 @@ FAMILIES = {
     "exponential": Exponential(),
     "mixed": Product([Gaussian(variance="unknown"), Bernoulli()]),
     "product": Product([Poisson(), Gaussian(variance=0.09)]),
+    "times": LogNormal(),
+    "time and dose": Product([LogNormal(shared=True), Bernoulli()]),
 }
 # Means of high and low, by law.
-TRUTH = {"gaussian": (1.0, 0.02), "Bernoulli": (0.95, 0.06), "Poisson": (9.0, 1.1), "Exponential": (9.0, 0.3)}
+TRUTH = {
+    "gaussian": (1.0, 0.02),
+    "Bernoulli": (0.95, 0.06),
+    "Poisson": (9.0, 1.1),
+    "Exponential": (9.0, 0.3),
+    "LogNormal": (9.0, 1.1),
+}
 # Logs of more events than this are not changed: each change is read from the beginning.
 LONG = 100
 HIGH = {"a": (True, False), "b": (False, True), "c": (False, False)}
@@ -98,6 +106,8 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
                 found.append(float(rng.random() < mean))
             elif kind == "Gaussian":
                 found.append(float(rng.normal(scale * mean, 0.3)))
+            elif kind == "LogNormal":
+                found.append(float(mean * np.exp(rng.normal(0.0, 0.3))))
             else:
                 found.append(float(rng.poisson(mean) if kind == "Poisson" else rng.exponential(mean)))
         return found

@@ -44,6 +44,8 @@ SAMPLE = (
     "correlated, certified, running, tolerance",
     "mixed, certified, certified, tolerance",
     "unknown, heuristic, running, tolerance",
+    "times, certified, running",
+    "time and dose, certified, certified",
 )
 PLANS = {plan[0]: plan for plan in plans()}
 

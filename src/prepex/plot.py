@@ -91,7 +91,8 @@ def fronts(
             log_axis(axis)
     if bounds is not None:
         for words, limit in zip(bounds.words, bounds.to_document(problem.labels.objectives), strict=True):
-            draw_limit(axes, limit["weights"], limit["at_most" if "at_most" in limit else "at_least"], label=words)
+            value = limit["at_most"] if "at_most" in limit else limit["at_least"]
+            draw_limit(axes, limit["weights"], value, label=words)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
     _legend(figure, *axes.get_legend_handles_labels())

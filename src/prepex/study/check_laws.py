@@ -21,6 +21,8 @@ UNKNOWN = ("student", "shared")
 # The pilot's likelihood enters a prior with this power.
 TEMPER = 0.5
 BLIND = 1e150
+# Means that a law can have.
+RANGES = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf), "exponential": (0.0, math.inf)}
 # In place of an infinite cost.
 CERTAIN = 1e6
 
@@ -64,7 +66,9 @@ class Sample:
 
 
 def read_laws(family: Mapping[str, Any], L: int) -> list[tuple[str, float]] | None:
-    """(law, variance) of every objective; None for a Gaussian of known covariance alone."""
+    """(law, variance) of every objective, or of its logarithm; None for a Gaussian of known covariance alone."""
+    if family["name"] == "LogNormal":
+        return [("shared" if family.get("shared") else "student", 0.0)] * L
     if family["name"] == "Product":
         return [(read_laws(one, 1) or [("gaussian", float(one["variance"]))])[0] for one in family["families"]]
     if family["name"] != "Gaussian":
@@ -261,6 +265,8 @@ class Tests:
         late, g, n = self.late, self.W[row], float(self.late.n[k])
         means = [float(late.mean[k, q]) for q in range(g.size)]
         known = [self.laws[q][1] if self.laws[q][0] not in UNKNOWN else late.square[k, q] / n for q in range(g.size)]
+        if self.least(k) <= 0.0:
+            return 0.0
         if len(seen) == 1:
             q = seen[0]
             x = level / g[q]
@@ -268,6 +274,10 @@ class Tests:
             outside = outside or (self.laws[q][0] == "bernoulli" and x >= 1.0)
             return math.inf if outside else n * divergence(self.laws[q][0], means[q], x, known[q])
         side = math.copysign(1.0, off)
+        # The end of its range that an objective is pushed to.
+        ends = [RANGES.get(self.laws[q][0], (-math.inf, math.inf))[int(side * g[q] < 0)] for q in seen]
+        if side * sum(g[q] * (end - means[q]) for q, end in zip(seen, ends)) > -abs(off):
+            return math.inf
 
         def at(y: float) -> tuple[float, float]:
             value, slope = 0.0, abs(off)
