@@ -146,11 +146,12 @@ def test_the_judge_agrees_with_the_slow_one():
             judge = Judge.of(problem, tolerance, found)
             for _ in range(10):
                 answer = judge.pareto ^ (rng.random(len(case.means)) < 0.15)
-                slack = case.facets @ (np.zeros(L) if tolerance is None else eps)
-                limits_given = found.rows, found.level
-                slow = reference.right_with_limits(
-                    case.facets, case.means, np.flatnonzero(answer), slack, *limits_given
-                )
+                given = case.facets, case.means
+                if tolerance is None:
+                    slow = tuple(np.flatnonzero(answer)) == reference.answer(*given, (found.rows, found.level))
+                else:
+                    limits_given = case.facets @ eps, (found.rows, found.level)
+                    slow = reference.right_within(*given, np.flatnonzero(answer).tolist(), *limits_given)
                 assert judge.right(answer) == slow
                 verdicts.append(slow)
     assert 0.1 < np.mean(verdicts) < 0.95

@@ -26,7 +26,7 @@ from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_opt
 from prepex.standing import MOST_NAMED, Standing, level_at, looks_words, tied_words
 from prepex.stopping import Certified
 from prepex.ties import find_tie
-from prepex.tolerance import in_words
+from prepex.tolerance import as_given, in_words
 
 # More pulls than any experiment has.
 MANY = 2**50
@@ -88,7 +88,7 @@ class Experiment:
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
     max_pending        most pulls that may be out at once
     tolerance          differences that do not matter, in the units of the objectives: by name, one number for all, or
-                       one for each
+                       one for each; of a LogNormal a share, "5%"
 
     >>> from prepex import Gaussian
     >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1, seed=1)
@@ -524,9 +524,11 @@ class Experiment:
         )
 
     @property
-    def tolerance(self) -> tuple[float, ...] | None:
-        """Differences that do not matter, one number an objective in its own units; None: every difference matters."""
-        return self._settings.tolerance
+    def tolerance(self) -> tuple[float | str, ...] | None:
+        """Differences that do not matter, one number an objective in its own units, or a share such as "5%" of a
+        LogNormal; None: every difference matters."""
+        eps = self._settings.tolerance
+        return None if eps is None else as_given(eps, self.setting.units)
 
     @property
     def warning(self) -> str | None:

@@ -32,7 +32,7 @@ class Judge:
         >>> [Judge.of(truth, tolerance).right(np.array([False, True])) for tolerance in (None, 0.2)]
         [False, True]
         """
-        slack = slack_of(tolerance, problem.cone, problem.labels)
+        slack = slack_of(tolerance, problem.cone, problem.labels, problem.units)
         # From the first arm on: differences keep their digits far from zero.
         near = problem.benefits - problem.benefits[0]
         feasible = np.ones(len(near), dtype=bool) if limits is None else limits.met(problem.inner_means)

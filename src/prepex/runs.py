@@ -17,6 +17,7 @@ from prepex.extras import need
 from prepex.judge import Judge
 from prepex.limits import Limits
 from prepex.problem import Problem
+from prepex.tolerance import Size
 
 FORMATS = (".csv", ".json", ".parquet")
 # Relative gap of T* for a floor: a floor of 10,000 pulls is at most one too low.
@@ -74,14 +75,14 @@ class Summary:
 class Runs:
     """All trajectories of a simulation. T* and the floors are computed when they are asked for, not before.
 
-    tolerance   one number an objective, or None; an answer is correct if it is right within it
+    tolerance   as given, one entry an objective, or None; an answer is correct if it is right within it
     limits      what an option must satisfy, or None
     """
 
     problem: Problem
     deltas: tuple[float, ...]
     records: tuple[Record, ...] = field(repr=False)
-    tolerance: tuple[float, ...] | None = None
+    tolerance: tuple[Size, ...] | None = None
     limits: Limits | None = None
     # The best bound so far and the tolerance that it was asked for.
     _bound: list[tuple[float, Bound]] = field(default_factory=list, repr=False)

@@ -20,7 +20,7 @@ from prepex.limits import Limit, Limits, Sides, limits_of, read_document
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
 from prepex.stopping import Certified, Threshold, as_threshold
-from prepex.tolerance import Tolerance, check_tolerance
+from prepex.tolerance import Eps, Tolerance, check_tolerance
 
 Named = Sequence[str] | int
 Made = TypeVar("Made", bound=Callable[..., Any])
@@ -68,7 +68,7 @@ class Settings:
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
     max_pending        most pulls that may be out at once
     tolerance          differences that do not matter, in the units of the objectives: by name, one number for all, or
-                       one for each; None: every difference matters
+                       one for each; of a LogNormal a share, "5%"; None: every difference matters
     at_most, at_least  limits of objectives, by name: the answer is the Pareto set of the options that meet them all
     limits             the same of sums of objectives: [Limit({"cost": 1, "time": 2}, at_most=10)]
     avoid_infeasible   do not try an option further once it is certified to break a limit
@@ -90,8 +90,8 @@ class Settings:
     seed: int
     max_pulls: int | None
     max_pending: int
-    # One number an objective, in its own units; None without one.
-    tolerance: tuple[float, ...] | None
+    # As it is compared; None without one.
+    tolerance: Eps | None
     limits: Limits | None
     avoid_infeasible: bool
 
@@ -141,7 +141,7 @@ class Settings:
             max_pending=_checks.whole("max_pending", max_pending, low=1),
             sampling=_checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule),
             threshold=as_threshold(threshold),
-            tolerance=check_tolerance(tolerance, cone, labels),
+            tolerance=check_tolerance(tolerance, cone, labels, family.units(sizes[1])),
             limits=limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family),
             avoid_infeasible=_checks.instance("avoid_infeasible", avoid_infeasible, bool),
         )
@@ -201,7 +201,7 @@ class Settings:
                 seed=given["seed"],
                 max_pulls=given["max_pulls"],
                 max_pending=given["max_pending"],
-                tolerance=given.get("tolerance"),
+                tolerance=Eps(given["tolerance"]) if "tolerance" in given else None,
                 limits=read_document(given.get("limits", ()), labels["objectives"]),
                 avoid_infeasible=given.get("avoid_infeasible", False),
             )

@@ -31,7 +31,7 @@ from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
 from prepex.stopping import Certified, Own, Threshold, as_threshold
-from prepex.tolerance import Tolerance, check_tolerance
+from prepex.tolerance import Tolerance, as_given, check_tolerance
 
 CHUNK = 4096
 
@@ -126,7 +126,7 @@ def simulate(
             "noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...), "
             f"LogNormal(noise=...), got {problem.family!r}"
         )
-    eps = check_tolerance(tolerance, problem.cone, problem.labels)
+    eps = check_tolerance(tolerance, problem.cone, problem.labels, problem.units)
     bounds = limits_of(problem.labels, at_most=at_most, at_least=at_least, limits=limits, family=problem.family)
     judge = Judge.of(problem, eps, bounds)
     jobs: list[Job] = []
@@ -147,7 +147,8 @@ def simulate(
                 jobs.append(Job(setting, truth, group, served, times, *size, name, judge))
     if begin:
         begin(len(jobs))
-    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), eps, bounds)
+    said = None if eps is None else as_given(eps, problem.units)
+    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), said, bounds)
 
 
 def _check_names(name: str, called: list[str]) -> None:

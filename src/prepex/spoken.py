@@ -10,13 +10,15 @@ from prepex.errors import InputError
 from prepex.family import Bernoulli, Exponential, Family, Gaussian, LogNormal, Poisson, Product
 from prepex.limits import Limit, LimitOptions
 from prepex.tables import plain_number
+from prepex.tolerance import Size
 
 FAMILY_HELP = (
     "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, "
     "or to simulate unknown(VARIANCE), lognormal(VARIANCE OF THE LOGARITHM)"
 )
 TOLERANCE_HELP = (
-    "OBJECTIVE=SIZE, a difference that does not matter, in its units; repeat it, or give one number for all"
+    "OBJECTIVE=SIZE, a difference that does not matter, in its units, or a share as in 5% if it is lognormal; "
+    "repeat it, or give one for all"
 )
 LIMIT_HELP = "'cost + 2 time <= 10': a sum of objectives that an option must keep to; may be repeated"
 VARIANCE_HELP = "a number, or unknown or shared if it must be estimated: one, or one for each objective"
@@ -115,20 +117,20 @@ def parse_variances(text: str) -> tuple[Gaussian, ...]:
     return tuple(found)
 
 
-def parse_tolerance(options: Sequence[str]) -> float | dict[str, float] | None:
+def parse_tolerance(options: Sequence[str]) -> Size | dict[str, Size] | None:
     """What --tolerance says; None if nothing.
 
-    >>> parse_tolerance(["strength=0.5", "cost=0.1"]), parse_tolerance(["0.5"]), parse_tolerance([])
-    ({'strength': 0.5, 'cost': 0.1}, 0.5, None)
+    >>> parse_tolerance(["strength=0.5", "time=5%"]), parse_tolerance(["0.5"]), parse_tolerance([])
+    ({'strength': 0.5, 'time': '5%'}, 0.5, None)
     """
-    found: dict[str, float] = {}
+    found: dict[str, Size] = {}
     for option in options:
         name, equals, text = (part.strip() for part in option.rpartition("="))
-        size = plain_number(text)
+        size = text if text.endswith("%") else plain_number(text)
         if size is None or (equals and (not name or name in found)) or (not equals and len(options) > 1):
             raise InputError(
                 "tolerance must be one number for all objectives, or OBJECTIVE=SIZE, each objective once, as in "
-                f"strength=0.5, got {option!r}"
+                f"strength=0.5 or time=5%, got {option!r}"
             )
         if not equals:
             return size

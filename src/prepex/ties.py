@@ -1,5 +1,6 @@
 """Two options that are nearly tied, where no tolerance says that it does not matter: who, and what one would do."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from prepex._kernels.margin import e_value
 from prepex._kernels.mixture import IN_FRONT, OUT_OF_FRONT
 from prepex.numerals import measured
 from prepex.standing import Standing
-from prepex.tolerance import in_words
+from prepex.tolerance import as_given, in_words
 
 # Outcomes of each before a small difference says something, and standard errors that are small.
 ENOUGH, SMALL = 30, 2.0
@@ -21,7 +22,7 @@ MOST, FINE = 64.0, 0.01
 class Tie:
     """Two arms between which hardly anything decides.
 
-    gap, error   how far `better` is ahead where it decides, and its standard error
+    gap, error   how far `better` is ahead where it decides, and its standard error; percent if `share`
     where        the objective of it; None if the cone mixes some
     tolerance    one number an objective that would settle it with the outcomes so far; None: not found
     """
@@ -32,12 +33,14 @@ class Tie:
     error: float
     where: str | None
     tolerance: str | None
+    share: bool = False
 
     @property
     def words(self) -> str:
         """As a sentence."""
         where = f" in {self.where}" if self.where else ""
-        tied = f"{self.better} and {self.worse} are nearly tied: {measured(self.gap, self.error)} apart{where}."
+        unit = " %" if self.share else ""
+        tied = f"{self.better} and {self.worse} are nearly tied: {measured(self.gap, self.error)}{unit} apart{where}."
         if self.tolerance is None:
             return f"{tied} It may take very many pulls, unless a tolerance says that so little does not matter."
         return f"{tied} A tolerance of {self.tolerance} would settle it."
@@ -65,8 +68,13 @@ def find_tie(standing: Standing) -> Tie | None:
     entries = np.flatnonzero(inst.W[facet])
     where = labels.objectives[entries[0]] if len(entries) == 1 else None
     found = _tolerance(standing, (better, worse, kind), error)
-    said = None if found is None else in_words(found, labels.objectives)
-    return Tie(labels.arms[better], labels.arms[worse], float(ahead[facet]), float(error[facet]), where, said)
+    units = standing.setting.units
+    said = None if found is None else in_words(as_given(found, units), labels.objectives)
+    gap, spread = float(ahead[facet]), float(error[facet])
+    share = len(entries) == 1 and int(entries[0]) in units.logs
+    if share:
+        gap, spread = 100.0 * math.expm1(gap), 100.0 * math.exp(gap) * spread
+    return Tie(labels.arms[better], labels.arms[worse], gap, spread, where, said, share)
 
 
 def _tolerance(standing: Standing, test: tuple[int, int, int], error: Floats) -> tuple[float, ...] | None:
@@ -87,7 +95,8 @@ def _tolerance(standing: Standing, test: tuple[int, int, int], error: Floats) ->
             if size is not None and (best is None or size < best[0]):
                 best = size, unit
         if best is not None:
-            return tuple(_rounded_up(float(entry)) for entry in best[0] * best[1])
+            sizes = [float(entry) for entry in best[0] * best[1]]
+            return tuple(_rounded_up(size, q in standing.setting.units.logs) for q, size in enumerate(sizes))
     return None
 
 
@@ -131,9 +140,11 @@ def _settled(standing: Standing, test: tuple[int, int, int], slack: Floats) -> b
     return max(size(better, worse)) >= needed and (not both or max(size(worse, better)) >= needed)
 
 
-def _rounded_up(value: float) -> float:
-    """To two digits."""
+def _rounded_up(value: float, log: bool = False) -> float:
+    """To two digits; a logarithm so that its share has two."""
     if value == 0.0:
         return 0.0
+    if log:
+        return math.log1p(_rounded_up(100.0 * math.expm1(value)) / 100.0)
     unit = 10.0 ** (np.floor(np.log10(value)) - 1.0)
     return float(np.ceil(value / unit) * unit)

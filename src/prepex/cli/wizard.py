@@ -16,6 +16,7 @@ from prepex.limits import LimitOptions, limits_of
 from prepex.spoken import choose_family, parse_family, parse_limits, parse_tolerance, parse_variances
 from prepex.tables import plain_number, read_sheet
 from prepex.tolerance import check_tolerance
+from prepex.units import Units
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -115,7 +116,7 @@ def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
         words = "Preference cone: orthant (more of everything is better), angle:120, facets:1,0.5/0.5,1, ..."
         answers["cone"] = _prompt(words, lambda text: _cone(text, answers["objectives"]), default="orthant")
     if not answers["tolerance"]:
-        words = "Differences that do not matter, as in strength=0.5, cost=0.1 (all matter: just Enter)"
+        words = "Differences that do not matter, as in strength=0.5, time=5% (all matter: just Enter)"
         answers["tolerance"] = _prompt(words, lambda text: _tolerance(text, answers), default="")
     if not any(answers["limits"].values()):
         words = "Limits that an option must keep to, as in toxicity <= 0.3, cost + 2 time <= 10 (none: just Enter)"
@@ -176,7 +177,10 @@ def _tolerance(text: str, answers: dict[str, Any]) -> list[str]:
     """Checked with the objectives and the cone that were given."""
     objectives = answers["objectives"]
     labels = Labels.make((len(answers["arms"]), len(objectives)), None, objectives, answers["minimise"])
-    check_tolerance(parse_tolerance(_listed(text)), parse_cone(answers["cone"], objectives), labels)
+    variance = parse_variances(answers["variance"]) if answers["variance"] else None
+    family = choose_family(objectives, [""] * len(objectives), answers["family"], variance)
+    units = Units() if family is None else family.units(len(objectives))
+    check_tolerance(parse_tolerance(_listed(text)), parse_cone(answers["cone"], objectives), labels, units)
     return _listed(text)
 
 

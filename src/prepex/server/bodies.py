@@ -42,6 +42,8 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Whole = Annotated[int, Field(strict=True)]
 # Yes or no; the study refuses it where the objective is something else.
 Value = Annotated[bool, Field(strict=True)] | Number
+# Of a tolerance: a number, or a share.
+Size = Number | Annotated[str, Field(pattern=r"^[0-9.]{1,30} ?%$")]
 Row = Annotated[list[Number], Field(min_length=1, max_length=MOST_OBJECTIVES)]
 Outcome = (
     Annotated[dict[str, Value], Field(min_length=1, max_length=100)]
@@ -104,10 +106,15 @@ class Create(Body):
         None, description="in place of a variance, for each objective one of " + FAMILY_HELP, examples=[["bernoulli"]]
     )
     cone: Angle | Facets | Rays | None = Field(None, description="null: more of every objective is better")
-    tolerance: Number | Row | Annotated[dict[Label, Number], Field(max_length=MOST_OBJECTIVES)] | None = Field(
+    tolerance: (
+        Size
+        | Annotated[list[Size], Field(min_length=1, max_length=MOST_OBJECTIVES)]
+        | Annotated[dict[Label, Size], Field(max_length=MOST_OBJECTIVES)]
+        | None
+    ) = Field(
         None,
-        description="differences that do not matter, in the units of the objectives: by name, one number for all, or "
-        "one for each; null: all matter",
+        description="differences that do not matter, in the units of the objectives, or a share such as 5% of "
+        "lognormal ones: by name, one for all, or one for each; null: all matter",
         examples=[{"response": 0.1}],
     )
     at_most: Sides = Field(

@@ -69,7 +69,7 @@ def _limits(limits: Limits, objectives: Sequence[str]) -> list[dict[str, Any]]:
     """Each in words, and as a line to draw: weights (L,) whose sum with the means is `value` on it."""
     written = limits.to_document(objectives)
     return [
-        {"words": words, "weights": entry["weights"], "value": entry.get("at_most", entry.get("at_least"))}
+        {"words": words, "weights": entry["weights"], "value": entry["at_most" if "at_most" in entry else "at_least"]}
         for words, entry in zip(limits.words, written, strict=True)
     ]
 
