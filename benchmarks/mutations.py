@@ -49,6 +49,9 @@ TRUTH = {"gaussian": (1.0, 0.02), "Bernoulli": (0.95, 0.06), "Poisson": (9.0, 1.
 # Logs of more events than this are not changed: each change is read from the beginning.
 LONG = 100
 HIGH = {"a": (True, False), "b": (False, True), "c": (False, False)}
+Plan = tuple[str, str, str, str, str]
+# What a study may ask beyond the Pareto set, by name.
+QUESTIONS: dict[str, dict[str, Any]] = {"": {}, "tolerance": {"tolerance": {"u": 0.05, "v": 0.04}}}
 
 
 class Case(NamedTuple):
@@ -59,21 +62,25 @@ class Case(NamedTuple):
     lines: list[str]
 
 
-def plans() -> Iterator[tuple[str, str, str, str]]:
-    """(name, family, threshold, status) of every case."""
-    for family in FAMILIES:
-        for status in ("certified", "running", "inconclusive"):
-            yield f"{family}, certified, {status}", family, "certified", status
+def plans() -> Iterator[Plan]:
+    """(name, family, threshold, status, question) of every case."""
+    for question in QUESTIONS:
+        for family in FAMILIES:
+            for status in ("certified", "running", "inconclusive"):
+                name = f"{family}, certified, {status}" + (f", {question}" if question else "")
+                yield name, family, "certified", status, question
     for threshold, families in (
         ("heuristic", ("variance", "correlated", "unknown", "shared", "Bernoulli", "mixed")),
         ("kaufmann_koolen", ("variance", "per arm", "Poisson", "exponential")),
     ):
         for family in families:
             for status in ("heuristic" if threshold == "heuristic" else "certified", "running", "inconclusive"):
-                yield f"{family}, {threshold}, {status}", family, threshold, status
+                yield f"{family}, {threshold}, {status}", family, threshold, status, ""
+    for family in ("correlated", "unknown", "mixed"):
+        yield f"{family}, heuristic, running, tolerance", family, "heuristic", "running", "tolerance"
 
 
-def make_case(name: str, family: str, threshold: str, status: str, folder: Path, seed: int = 1) -> Case:
+def make_case(name: str, family: str, threshold: str, status: str, question: str, folder: Path, seed: int = 1) -> Case:
     """A study with an import, reports in parts, a correction and a void, run until it has the status."""
     given, rng = FAMILIES[family], np.random.default_rng(seed)
     singles = given.families if isinstance(given, Product) else (given,) * 2
@@ -106,6 +113,7 @@ def make_case(name: str, family: str, threshold: str, status: str, folder: Path,
         max_pulls=short + 2 if status == "inconclusive" else None,
         minimise=() if family == "mixed" else ("v",),
         lease=1e6 if family == "variance" else None,
+        **QUESTIONS[question],
     )
     rows = [[arm, *draw(arm)] for arm in "abcabc"]
     (folder / "old.csv").write_text("arm,u,v\n" + "".join(f"{arm},{u!r},{v!r}\n" for arm, u, v in rows))
@@ -310,7 +318,7 @@ def forged_heads(
                 yield f"event {place}, {at}: {str(value)[:60]!r}", json.dumps(certificate), lines
 
 
-def measure(plan: tuple[str, str, str, str], folder: Path, rng: random.Random) -> tuple[Counter[str], list[str]]:
+def measure(plan: Plan, folder: Path, rng: random.Random) -> tuple[Counter[str], list[str]]:
     """(how many certificates, leaves, changes, ..., what was accepted) of one case."""
     case, accepted = make_case(*plan, folder), []
     checker = Checker(case.lines)
@@ -334,7 +342,7 @@ def measure(plan: tuple[str, str, str, str], folder: Path, rng: random.Random) -
     return counts, accepted
 
 
-def main(chosen: Sequence[tuple[str, str, str, str]] | None = None) -> None:
+def main(chosen: Sequence[Plan] | None = None) -> None:
     """The full product, or that of some plans."""
     began, total, accepted = time.perf_counter(), Counter[str](), list[str]()
     with tempfile.TemporaryDirectory() as folder:

@@ -40,8 +40,7 @@ class Run:
             time=np.zeros((len(codes), 2), dtype=np.int64),
             answer=np.zeros((len(codes), 2, K), dtype=bool),
             moment=np.zeros(0, dtype=np.int64),
-            wrong=np.zeros(0, dtype=bool),
-            right=np.zeros(K, dtype=bool),
+            then=np.zeros((0, K), dtype=bool),
         )
 
     def __call__(self):

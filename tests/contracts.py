@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from prepex import Bernoulli, Cone, Experiment, Exponential, Gaussian, Poisson, Problem, Product
+from prepex import Bernoulli, Cone, Experiment, Exponential, Gaussian, LogNormal, Poisson, Problem, Product
 from prepex.instances import bernoulli, correlated
 from prepex.sampling import APE, PSIPS, AcceleratedPreTS, Auer, FraPPE, InformationDirected, Oracle, TnS, Uniform
 from prepex.simulation import noise_of, pay_first
@@ -41,6 +41,7 @@ PROBLEMS = {
     "shared variance": Problem(
         CORNERS, family=Gaussian(variance="unknown", shared=True, noise=0.1), cone=Cone.orthant(2)
     ),
+    "lognormal": Problem(TIMES, family=LogNormal(noise=0.1), cone=Cone.orthant(2), minimise=(0, 1)),
 }
 GAUSSIAN = ("gaussian", "gaussian, cone")
 THRESHOLDS = ("heuristic", "certified")

@@ -12,8 +12,8 @@ from selenium.webdriver.common.keys import Keys as Press
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from benchmarks.browser import browser, resize, server, set_dark
-from prepex import Gaussian, Study
-from prepex.numerals import apart, measured, number, within
+from prepex import Gaussian, LogNormal, Product, Study
+from prepex.numerals import apart, by_factor, measured, number, within
 from prepex.server.access import Keys
 from prepex.study.check import check
 
@@ -172,7 +172,8 @@ def test_a_study_from_the_form_to_the_certificate(page, storage, downloads):
     assert "Stopped after" in page.text("#why") and not page.find("#ask-button").is_enabled()
     curve = page.run("return document.querySelector('#evidence').data.find((t) => t.meta === 'reached').y")
     assert curve[-1] == pytest.approx(study.status().reached) and len(curve) >= study.status().n_pulls
-    assert page.run("return document.querySelector('#log tbody tr').cells[2].textContent") == "told"
+    said = page.run("return [...document.querySelector('#log tbody tr').cells].map((c) => c.textContent)")
+    assert said[2] == "told" and said[3] in values
     page.click("[data-download=certificate]")
     page.until(lambda: list(downloads.glob("certificate*.json")))
     assert check(json.loads(next(downloads.glob("certificate*.json")).read_text())).ok
@@ -372,8 +373,42 @@ def test_numbers_read_as_in_the_reports(page):
     script = """const [cases, done] = arguments;
         import("/static/words.js").then((words) => done(cases.map(([a, b, e]) => [
             words.number(a), words.number(b, 3), words.apart(a, b).join(" "),
-            words.measured(a, e), words.within(a, a - e, a + e)])))"""
+            words.measured(a, e), words.within(a, a - e, a + e),
+            words.byFactor(Math.abs(a) || 1, (Math.abs(a) || 1) / (1 + e / 3), (Math.abs(a) || 1) * (1 + e / 4))])))"""
     found = page.driver.execute_async_script(script, cases)
     for (a, b, e), texts in zip(cases, found, strict=True):
         expected = [number(a), number(b, 3), " ".join(apart(a, b)), measured(a, e), within(a, a - e, a + e)]
+        size = abs(a) or 1.0
+        expected.append(by_factor(size, size / (1 + e / 3), size * (1 + e / 4)))
         assert texts == expected, (a, b, e)
+
+
+def test_times_on_a_log_scale(page, storage):
+    rng = np.random.default_rng(2)
+    settings = {"arms": ("gzip", "bzip2", "xz"), "objectives": ("seconds", "size"), "minimise": ("seconds", "size")}
+    family = Product([LogNormal(), Gaussian(variance="unknown")])
+    study = Study.create(storage, "files", **settings, family=family, max_pulls=60)
+    truth = {"gzip": (0.02, 9.0), "bzip2": (0.4, 7.0), "xz": (30.0, 6.0)}
+    while (ticket := study.ask()) is not None:
+        seconds, size = truth[ticket.arm]
+        study.tell(ticket, [seconds * np.exp(0.1 * rng.normal()), size + 0.5 * rng.normal()])
+    page.study("files")
+    page.until(lambda: page.run("return document.querySelectorAll('#means > .plot.js-plotly-plot').length") == 1)
+    shape = page.run("const {xaxis, yaxis} = document.querySelector('#means > .plot').layout; return [xaxis, yaxis]")
+    assert [axis["type"] for axis in shape] == ["log", "linear"] and "log scale" in shape[0]["title"]["text"]
+    assert shape[0]["range"][0] < np.log10(0.02) and np.log10(30.0) < shape[0]["range"][1] < 3.0
+    means = study.status().means
+    found = sorted(point for points in page.means().values() for point in points)
+    np.testing.assert_allclose(found, [means[name] for name in ("gzip", "bzip2", "xz")])
+    # The front goes from point to point, parallel to the axes, in the user's units.
+    line = page.run(
+        "const t = document.querySelector('#means > .plot').data.find((t) => t.meta === 'front'); return [t.x, t.y]"
+    )
+    corners = np.array(line).T
+    assert np.isfinite(corners).all() and (corners[:, 0] > 0).all()
+    for mean in means.values():
+        assert np.isclose(corners, mean, rtol=1e-9).all(axis=1).any()
+    assert "within a factor 1." in page.text("#arms") and "Means of seconds are geometric means." in page.text(
+        "#promise"
+    )
+    page.check_quiet()

@@ -122,6 +122,23 @@ def test_readers_do_not_wait_for_writers(storage, monkeypatch):
     assert Study.open(storage, "dose").verify().ok
 
 
+def test_readers_do_not_wait_for_what_is_computed(tmp_path):
+    storage = str(tmp_path / "trials.db")
+    Study.create(storage, "dose", **SETTINGS).close()
+    with running(storage, workers=1) as web:
+        before = web.get("/api/studies/dose/view", fresh=True)
+        (ticket,) = web.send("/api/studies/dose/ask", {})[2]
+        # A worker that does not go on is one that reads in a large import.
+        (process,) = web.app.state.runner._processes.values()
+        os.kill(process.pid, signal.SIGSTOP)
+        start = time.monotonic()
+        status, headers, found = web.send("/api/studies/dose/view")
+        assert time.monotonic() - start < SOON
+        assert status == 200 and headers["Prepex-Stale"] == "true" and found == before
+        os.kill(process.pid, signal.SIGCONT)
+        assert web.get("/api/studies/dose/view", fresh=True)["pulls"][0]["token"] == ticket["token"]
+
+
 def test_a_large_import_by_somebody_else(storage, tmp_path):
     rng = np.random.default_rng(0)
     rows = "".join(f"{('low', 'high')[k % 2]},{rng.normal():.6g}\n" for k in range(3_000))

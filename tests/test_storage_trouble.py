@@ -304,3 +304,19 @@ def test_workers_are_asked_by_the_same_rules(storage):
         crew.close()
     with pytest.raises(LostError):
         crew.submit("dose", "answer")
+
+
+def test_a_turn_is_tried_for_often_and_no_longer_than_the_patience(tmp_path):
+    path = str(tmp_path / "trials.db")
+    place, asked = Storage(path, create=True, patience=0.2), []
+    with place.reading() as connection:
+        connection.connection.driver_connection.set_trace_callback(asked.append)
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(BusyError, match="written by somebody else"), place.writing():
+            pass
+    # SQLite alone would begin once, and try in ever longer steps.
+    assert asked.count("BEGIN IMMEDIATE") > 2
+    with place.writing() as connection:
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 200
+    place.close()

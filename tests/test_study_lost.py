@@ -128,6 +128,22 @@ def test_by_default_more_may_wait_the_more_people_work(place):
     assert trials == 21
 
 
+def test_imports_that_wait_keep_nobody_from_asking(place, tmp_path):
+    study = create(place, max_waiting=3)
+    first = study.ask(actor="Eve")
+    (tmp_path / "old.csv").write_text("arm,u,v\n" + "a,0.5,0.5\n" * 300)
+    study.import_csv(tmp_path / "old.csv")
+    assert study.status().waiting == 300 and study.status().blocker.token == first.token
+    view = study.picture()
+    assert len(view["pulls"]) == 200 and view["n_listed"] == 301 and view["pulls"][0]["token"] == first.token
+    for _ in range(4):
+        study.tell(Study.open(place, "dose").ask(actor="Ada").token, [0.0, 0.0])
+    with pytest.raises(BlockedError, match=f"at most 3 told outcomes may wait .* got 4: they wait for {first.token}"):
+        study.ask(actor="Ada")
+    study.tell(first.token, [0.0, 0.0])
+    assert study.status().n_pulls == 305 and study.ask(actor="Ada") is not None
+
+
 def test_open_pulls_are_listed(place):
     study = create(place, lease=3600.0)
     first, second, third = study.ask(3, actor="Ada")

@@ -41,6 +41,9 @@ SAMPLE = (
     "shared, heuristic, running",
     "mixed, certified, inconclusive",
     "Bernoulli, heuristic, heuristic",
+    "correlated, certified, running, tolerance",
+    "mixed, certified, certified, tolerance",
+    "unknown, heuristic, running, tolerance",
 )
 PLANS = {plan[0]: plan for plan in plans()}
 
@@ -195,6 +198,12 @@ IMPOSSIBLE = {
     "an unknown family": lambda e: e[0]["data"]["settings"]["family"].update(name="Cauchy"),
     "an unknown rule": lambda e: e[0]["data"]["settings"]["sampling"].update(name="guess"),
     "a setting more": lambda e: e[0]["data"]["settings"].update(more=1),
+    "a negative tolerance": lambda e: e[0]["data"]["settings"].update(tolerance=[0.1, -0.1]),
+    "a tolerance of nothing": lambda e: e[0]["data"]["settings"].update(tolerance=[0.0, 0.0]),
+    "a tolerance outside the cone": lambda e: e[0]["data"]["settings"].update(
+        tolerance=[0.0, 1.0], cone={"facets": [[0.8, -0.6], [-0.6, 0.8]], "name": ""}
+    ),
+    "a tolerance of three objectives": lambda e: e[0]["data"]["settings"].update(tolerance=[0.1, 0.1, 0.1]),
     "a negative variance": lambda e: e[0]["data"]["settings"]["family"].update(variance=-1.0),
     "a long cone": lambda e: e[0]["data"]["settings"]["cone"].update(facets=[[2.0, 0.0], [0.0, 2.0]]),
     "equal tokens": same_token,

@@ -14,6 +14,7 @@ from prepex._kernels.ledger import move, open_ledger, refresh
 from prepex._kernels.margin import add_fresh, e_value, end_pilot, equal_prices, make_scratch, margin
 from prepex._kernels.mixture import KnownFresh, default_grid, make_grid
 from prepex.errors import InputError
+from prepex.judge import Judge
 from prepex.run import Setting
 from prepex.sampling import APE, FraPPE, InformationDirected, TnS, Uniform
 from prepex.simulation import Job, one_run
@@ -314,7 +315,9 @@ def test_a_tie_ends(family, threshold):
     for rule in (InformationDirected(), FraPPE(), TnS(), Uniform()):
         given = problem.cone, problem.labels, rule, as_threshold(threshold), 5
         setting = Setting.make(family, *given, tolerance=[0.3, 0.3])
-        job = Job(setting, problem.means.copy(), (setting.threshold,), (0.1,), (), 1, 20_000, (1, 2), 0, rule.name)
+        judge = Judge.of(problem, [0.3, 0.3])
+        size = 1, 20_000, (1, 2), 0
+        job = Job(setting, problem.means.copy(), (setting.threshold,), (0.1,), (), *size, rule.name, judge)
         record = one_run(job)
         assert 0 < record.time[0, 0] < 20_000
         answer = np.flatnonzero(record.answer[0, 0])

@@ -1,12 +1,13 @@
 """prepex: the Pareto set of a noisy multi-objective experiment, under your own preference cone.
 
     Cone, one             which trade-offs count as better
-    Gaussian, Bernoulli, Poisson, Exponential, Product    how outcomes are distributed
+    Gaussian, LogNormal, Bernoulli, Poisson, Exponential, Product    how outcomes are distributed
     Limit                 what an option must satisfy: a sum of objectives at most or at least a number
     Problem               a simulated truth: means, family, cone, names
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
     characteristic_time   the floor of every correct algorithm                        -> Bound
     Experiment            a live experiment: ask, tell, done, recommendation, why     -> Recommendation
+    Settings              what is fixed before its first pull, checked: for Experiment.of and Study.create
     Study                 a durable experiment in a database, shared by many workers  (needs `prepex[study]`)
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
@@ -37,6 +38,7 @@ _HOME = {
     "Gaussian": "family",
     "InputError": "errors",
     "Limit": "limits",
+    "LogNormal": "family",
     "NameTakenError": "study.storage",
     "NoStudyError": "study.log",
     "Poisson": "family",
@@ -44,6 +46,7 @@ _HOME = {
     "Product": "family",
     "Recommendation": "experiment",
     "Runs": "runs",
+    "Settings": "settings",
     "Study": "study.study",
     "characteristic_time": "bound",
     "evidence": "alternatives",

@@ -25,10 +25,11 @@ LARGEST_SUMMARY = 1_000_000
 LONGEST_NAME = 1000
 
 
-def real_array(name: str, value: Any, *shape: tuple[str, int | None]) -> Floats:
+def real_array(name: str, value: Any, *shape: tuple[str, int | None], known: Sequence[str] = ()) -> Floats:
     """A read-only float copy of `value` with the given shape: (dimension's name, its size or None if free).
 
-    What has names is refused: whoever takes some puts them in order before.
+    What has names is refused: whoever takes some puts them in order before. `known`: what the last dimension stands
+    for, said where an entry is not finite.
     """
     words = ", ".join(dimension if size is None else f"{size} = {dimension}" for dimension, size in shape)
     expected = f"({words},)" if len(shape) == 1 else f"({words})"
@@ -54,7 +55,8 @@ def real_array(name: str, value: Any, *shape: tuple[str, int | None]) -> Floats:
         raise InputError(f"{name} must not be empty: shape {expected}, got {array.shape}")
     if not np.all(np.isfinite(array)):
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise InputError(f"{name} must be finite, got {array[at]} at position {at}")
+        of = f" ({known[at[-1]]!r})" if known else ""
+        raise InputError(f"{name} must be finite, got {array[at]} at position {at}{of}")
     if np.abs(array).max() > LARGEST:
         raise InputError(f"{name} must be at most {LARGEST:g} in size, got {array.flat[np.abs(array).argmax()]:g}")
     array.flags.writeable = False

@@ -26,6 +26,7 @@ from prepex.labels import Labels
 from prepex.limits import Limit, Limits, Sides, limits_of
 from prepex.solvers import Alternative, GaussianSolver, LawSolver, Solver
 from prepex.tolerance import Tolerance, slack_of
+from prepex.units import Units
 
 # What `pieces` returns without being told how many: more are quickly more than memory holds.
 MOST_PIECES = 1_000
@@ -89,8 +90,8 @@ def evidence(
 ) -> Evidence:
     """How far the means, each estimated from so many pulls, are from any instance with another Pareto set.
 
-    `means` (K, L) in the user's signs, `counts` (K,) positive. Names and `minimise` as for `Problem`; of a
-    DataFrame of means they are its own. Counts in a mapping or a Series are taken by name.
+    `means` (K, L) in the user's signs, geometric ones of a LogNormal, `counts` (K,) positive. Names and `minimise` as
+    for `Problem`; of a DataFrame of means they are its own. Counts in a mapping or a Series are taken by name.
 
     >>> found = evidence(
     ...     [[2.0, 1.0], [0.0, 3.0], [1.0, 0.0]], [10, 10, 10],
@@ -145,11 +146,14 @@ def solver(
     facets = cone.facets * labels.signs
     laws = family.laws(*means.shape)
     if laws is not None:
+        units = Units(laws.logs)
+        means = units.inner(means)
         if laws.unknown and laws.noise is None:
             raise InputError("noise must be given where outcomes are not: the variances, known or estimated")
         scale = np.broadcast_to(laws.scale if laws.noise is None else laws.noise, means.shape)
         origin = np.where(np.isin(laws.codes, (GAUSSIAN, STUDENT)), reference(means), 0.0)
-        return LawSolver(means - origin, origin, weights, laws.codes, scale, facets, labels, slack, limits)
+        given = means - origin, origin, weights, laws.codes, scale, facets, labels, slack, units
+        return LawSolver(*given, limits=limits)
     if not isinstance(family, Gaussian):
         raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
     origin = reference(means * labels.signs) * labels.signs

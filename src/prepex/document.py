@@ -10,14 +10,14 @@ import numpy as np
 
 from prepex.cone import Cone
 from prepex.errors import InputError
-from prepex.family import FAMILIES, Family, Gaussian, Product
+from prepex.family import FAMILIES, Family, Product
 from prepex.labels import Labels
 from prepex.sampling import RULES, Rule
 from prepex.stopping import THRESHOLDS, Threshold, UserThreshold
 
 
-def read(form: str, text: str, keys: Sequence[str]) -> dict[str, Any]:
-    """A document of the given form, with exactly these keys."""
+def read(form: str, text: str, keys: Sequence[str], extra: Sequence[str] = ()) -> dict[str, Any]:
+    """A document of the given form, with exactly these keys, and of the `extra` ones any."""
     try:
         given = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
@@ -26,7 +26,7 @@ def read(form: str, text: str, keys: Sequence[str]) -> dict[str, Any]:
         raise InputError("text must be what to_json wrote, got no 'format'")
     if given["format"] != form:
         raise InputError(f"text must have the format {form!r}, got {given['format']!r}")
-    for key in {*keys} ^ {*given}:
+    for key in {*keys} ^ ({*given} - {*extra}):
         raise InputError(f"text must be what to_json wrote, got {'no' if key in keys else 'an unknown'} {key!r}")
     if not isinstance(given["log"], list):
         raise InputError(f"log must be a list of outcomes, got {type(given['log']).__name__}")
@@ -54,9 +54,7 @@ def of_family(family: Family) -> dict[str, Any]:
     name = type(family).__name__
     if isinstance(family, Product):
         return {"name": name, "families": [of_family(single) for single in family.families]}
-    if not isinstance(family, Gaussian):
-        return {"name": name}
-    given = ((key, getattr(family, key)) for key in ("variance", "covariance", "noise", "shared"))
+    given = ((key, getattr(family, key, None)) for key in ("variance", "covariance", "noise", "shared"))
     return {"name": name} | {
         key: value if isinstance(value, str) else np.asarray(value).tolist()
         for key, value in given

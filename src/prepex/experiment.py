@@ -5,9 +5,9 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 """
 
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,22 +19,13 @@ from prepex._kernels.course import Course
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, propose_own
 from prepex.alternatives import Evidence
-from prepex.cone import Cone
 from prepex.errors import InputError
-from prepex.family import Family
-from prepex.labels import Labels
 from prepex.numerals import plural
-from prepex.run import Setting
-from prepex.sampling import InformationDirected, Rule
-from prepex.standing import Standing, level_at
-from prepex.stopping import Certified, as_threshold
-
-# Options that a sentence lists.
-MOST_NAMED = 5
-KEYS = (
-    *("format", "labels", "family", "cone", "sampling", "threshold"),
-    *("delta", "seed", "max_pulls", "max_pending", "log"),
-)
+from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_options
+from prepex.standing import MOST_NAMED, Standing, level_at, tied_words
+from prepex.stopping import Certified
+from prepex.ties import find_tie
+from prepex.tolerance import in_words
 
 
 class EarlySummaryError(InputError):
@@ -60,10 +51,14 @@ class Told(NamedTuple):
 class Recommendation:
     """The answer, and how far it can be trusted.
 
+    With a tolerance it is right within it: every option listed is at most the tolerance behind any other, every option
+    left out is matched by a listed one within the tolerance.
+
     status      "certified": wrong with probability at most delta, proven; "heuristic": stopped by a threshold
                 without proof; "inconclusive": the budget ended first; "running": not yet
     arms        the arms that look Pareto optimal
     decided     the arms whose status is settled at this delta, in or out; undecided: the others
+    near_ties   with a tolerance: pairs of an arm of the answer and another that look equal within it
     """
 
     status: Literal["certified", "heuristic", "inconclusive", "running"]
@@ -72,6 +67,7 @@ class Recommendation:
     undecided: tuple[str, ...]
     delta: float
     n_pulls: int
+    near_ties: tuple[tuple[str, str], ...] = ()
 
 
 class Experiment:
@@ -85,6 +81,8 @@ class Experiment:
     seed               of the rule's own randomness
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
     max_pending        most pulls that may be out at once
+    tolerance          differences that do not matter, in the units of the objectives: by name, one number for all, or
+                       one for each
 
     >>> from prepex import Gaussian
     >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1, seed=1)
@@ -95,54 +93,36 @@ class Experiment:
     (('a',), 'certified')
     """
 
-    def __init__(
-        self,
-        arms: Sequence[str] | int,
-        objectives: Sequence[str] | int,
-        *,
-        family: Family,
-        cone: Cone | None = None,
-        delta: float = 0.05,
-        sampling: Rule | None = None,
-        threshold: Any = "certified",
-        minimise: Iterable[str | int] = (),
-        seed: int = 0,
-        max_pulls: int | None = None,
-        max_pending: int = 1024,
-    ) -> None:
-        sizes: list[int] = []
-        given: list[tuple[Any, ...] | None] = []
-        for name, value in (("arms", arms), ("objectives", objectives)):
-            if isinstance(value, int | np.integer) and not isinstance(value, bool):
-                sizes.append(_checks.whole(name, value, low=1))
-                given.append(None)
-            else:
-                named = _checks.listed(name, value, "names, or how many")
-                given.append(named)
-                sizes.append(len(named))
-        labels = Labels.make((sizes[0], sizes[1]), given[0], given[1], minimise)
-        cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
-        cone = cone.ordered(labels.objectives)
-        family = _checks.instance("family", family, Family).ordered(labels.arms, labels.objectives)
-        self.family, self.labels = family, labels
-        self.delta = _checks.number("delta", delta, low=0.0, high=1.0)
-        self.seed = _checks.seed(seed)
-        self.max_pulls = None if max_pulls is None else _checks.whole("max_pulls", max_pulls, low=sizes[0])
-        self.max_pending = _checks.whole("max_pending", max_pending, low=1)
-        rule = _checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule)
-        key = int(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0])
-        self.setting = Setting.make(family, cone, labels, rule, as_threshold(threshold), key)
-        # A bad allocation or threshold is refused now, not at the first pull.
-        self.setting.aim()
-        if self.setting.own and not rule.stops_itself:
-            raise InputError(f"threshold must not be 'own' for a rule without a test of its own, got {rule.name}")
-        if not self.setting.threshold.compiled:
-            self.setting.threshold.at(np.ones(sizes[0]), self.delta, self.setting.shape)
+    @with_options
+    def __init__(self, arms: Named, objectives: Named, **options: Unpack[Options]) -> None:
+        self._begin(Settings.make(arms, objectives, **options))
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Experiment":
+        """A new experiment with these settings.
+
+        >>> from prepex import Gaussian
+        >>> Experiment.of(Settings.make(2, 1, family=Gaussian(variance=1.0)))
+        Experiment(2 arms, 0 pulls, running)
+        """
+        made = cls.__new__(cls)
+        made._begin(settings)
+        return made
+
+    def _begin(self, settings: Settings) -> None:
+        self._settings, self.setting = settings, settings.setting()
+        self.family, self.labels, self.delta, self.seed = (
+            settings.family,
+            settings.labels,
+            settings.delta,
+            settings.seed,
+        )
+        self.max_pulls, self.max_pending = settings.max_pulls, settings.max_pending
         # What was told; after `restore` only what was told since.
         self._log: list[Told] = []
         self._n_pulls = self._before = 0
         self._course: Course | None = None
-        self._scratch = np.zeros(sizes[1])
+        self._scratch = np.zeros(len(self.labels.objectives))
         self._stopped: Recommendation | None = None
 
     # What to do next
@@ -236,7 +216,8 @@ class Experiment:
             arm = _checks.member("arm", told, self.labels.arms)
             ordered = _named.in_order("reward", came, self.labels.objectives)
             numbers = self.family.as_numbers(ordered, n_objectives)
-            reward = _checks.real_array("reward", numbers, ("n_objectives", n_objectives))
+            shape = ("n_objectives", n_objectives)
+            reward = _checks.real_array("reward", numbers, shape, known=self.labels.objectives)
             self.family.check_reward(reward, self.labels.objectives)
             checked.append(Told(arm, reward))
         for told in checked:
@@ -294,7 +275,11 @@ class Experiment:
     def _take(self, told: Told) -> None:
         self._log.append(told)
         self._n_pulls += told.n
-        self._advance(told.arm, told.reward.copy(), told.n)
+        self._advance(told)
+
+    def _inner(self, reward: Floats) -> Floats:
+        """A copy of an outcome as the course sees it."""
+        return self.setting.units.inner(reward.copy())
 
     def tell_log(self, arms: ArrayLike, rewards: ArrayLike, sizes: ArrayLike | None = None) -> None:
         """A long log of outcomes: arms (n,), rewards (n, L).
@@ -336,9 +321,8 @@ class Experiment:
         if not len(arms) and np.size(rewards) == 0:
             return
         who = _checks.whole_array("arms", arms, ("n", None), low=0, high=K - 1)
-        rows = np.array(
-            _checks.real_array("rewards", rewards, ("n", who.size), ("n_objectives", len(objectives))), copy=True
-        )
+        shape = ("n", who.size), ("n_objectives", len(objectives))
+        rows = np.array(_checks.real_array("rewards", rewards, *shape, known=objectives), copy=True)
         counts = np.ones(who.size, dtype=np.int64)
         if sizes is not None:
             counts = _checks.whole_array("sizes", sizes, ("n", who.size), low=1, high=_checks.LARGEST_SUMMARY)
@@ -359,7 +343,7 @@ class Experiment:
 
     def _run_through(self, who: Ints, rows: Floats, counts: Ints) -> None:
         """What was looked at before: the rows one after the other, as far as possible by a compiled loop."""
-        rewards = np.array(rows, order="C")
+        rewards = np.array(self.setting.units.inner(rows), order="C")
         many = counts.astype(np.float64)
         at = 0
         while at < who.size:
@@ -383,9 +367,9 @@ class Experiment:
             if self._stopped is None:
                 self._check()
 
-    def _advance(self, arm: int, benefit: Floats, n: int) -> None:
+    def _advance(self, latest: Told) -> None:
         if self._course is not None:
-            self._observe(arm, benefit, n)
+            self._observe(latest.arm, self._inner(latest.reward), latest.n)
         elif np.all(self.counts > 0):
             # The first outcome of each arm opens the course; any others told meanwhile follow in their order.
             first: dict[int, Floats] = {}
@@ -395,11 +379,11 @@ class Experiment:
                     later.append(told)
                 else:
                     first[told.arm] = told.reward
-            rows = np.array([first[k] for k in range(len(self.labels.arms))])
+            rows = self.setting.units.inner(np.array([first[k] for k in range(len(self.labels.arms))]))
             self._course = self.setting.open(rows, self.delta)
             self._observe(-1, rows[0], 1)
             for told in later:
-                self._observe(told.arm, told.reward.copy(), 1)
+                self._observe(told.arm, self._inner(told.reward), 1)
         if self._stopped is None:
             self._check()
 
@@ -412,14 +396,16 @@ class Experiment:
 
     def _check(self) -> None:
         if self._course is not None and self.reached >= self.needed:
-            rule, names = self.setting.rule, self._standing().pareto_names
+            rule, standing = self.setting.rule, self._standing()
+            names = standing.pareto_names
             proven = self.setting.threshold.proven and rule.alternatives == "complete"
             if self.setting.own:
                 proven, answer = rule.proven, np.zeros(len(self.labels.arms), dtype=np.bool_)
                 own_answer(self._course, answer)
                 names = tuple(self.labels.arms[k] for k in answer.nonzero()[0])
             status: Any = "certified" if proven else "heuristic"
-            self._stopped = Recommendation(status, names, self.labels.arms, (), self.delta, self.n_pulls)
+            given = names, self.labels.arms, (), self.delta, self.n_pulls, standing.near_ties
+            self._stopped = Recommendation(status, *given)
         elif self.max_pulls is not None and self.n_pulls >= self.max_pulls:
             self._stopped = self._open_answer("inconclusive")
 
@@ -444,14 +430,22 @@ class Experiment:
 
     @property
     def means(self) -> Floats:
-        """Mean outcomes (K, L) in the user's signs; nan for an arm not tried yet."""
+        """Mean outcomes (K, L) in the user's signs, geometric ones of a LogNormal; nan for an arm not tried yet.
+
+        >>> from prepex import LogNormal
+        >>> experiment = Experiment(1, ("seconds",), family=LogNormal())
+        >>> experiment.tell_many([(0, [1.0]), (0, [4.0])])
+        >>> experiment.means.round(12).tolist()
+        [[2.0]]
+        """
+        units = self.setting.units
         if self._course is not None:
-            return _checks.frozen(self._course.M + self._course.origin)
+            return _checks.frozen(units.outer(self._course.M + self._course.origin))
         sums = np.zeros((len(self.labels.arms), len(self.labels.objectives)))
         for told in self._log:
-            sums[told.arm] += told.reward
+            sums[told.arm] += units.inner(told.reward)
         with np.errstate(invalid="ignore"):
-            return _checks.frozen(sums / self.counts[:, None])
+            return _checks.frozen(units.outer(sums / self.counts[:, None]))
 
     @property
     def reached(self) -> float:
@@ -495,18 +489,36 @@ class Experiment:
 
     def _open_answer(self, status: Any) -> Recommendation:
         """What looks right now, and which arms are decided."""
-        looks, decided = (
-            ((), set()) if self._course is None else (self._standing().pareto_names, self._standing().decided())
-        )
-        names = self.labels.arms
+        names, standing = self.labels.arms, None if self._course is None else self._standing()
+        decided = set() if standing is None else standing.decided()
         return Recommendation(
             status,
-            looks,
+            () if standing is None else standing.pareto_names,
             tuple(name for k, name in enumerate(names) if k in decided),
             tuple(name for k, name in enumerate(names) if k not in decided),
             self.delta,
             self.n_pulls,
+            () if standing is None else standing.near_ties,
         )
+
+    @property
+    def tolerance(self) -> tuple[float, ...] | None:
+        """Differences that do not matter, one number an objective in its own units; None: every difference matters."""
+        return self._settings.tolerance
+
+    @property
+    def warning(self) -> str | None:
+        """Words about a tolerance that makes the question empty so far; None: there is nothing to warn of.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), tolerance=5.0)
+        >>> experiment.tell_many([("a", [1.0]), ("b", [0.0])])
+        >>> experiment.warning
+        'All options look equal within the tolerance: it is larger than any difference seen so far.'
+        """
+        if self._course is None or not self._standing().all_equal:
+            return None
+        return tied_words((), True)[0]
 
     def why(self) -> str:
         """Why it has not stopped yet, or what it answered, in words.
@@ -524,7 +536,12 @@ class Experiment:
             left = [arm for arm, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
             more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
             return f"{pulls}: every option must be tried once first. Not yet: {', '.join(left[:MOST_NAMED])}{more}."
-        return f"{pulls}. {self._standing().in_words()}"
+        return f"{pulls}. {self._standing().in_words()}{self._tie_words()}"
+
+    def _tie_words(self) -> str:
+        """Who is nearly tied, if that is what holds it up."""
+        tie = find_tie(self._standing())
+        return "" if tie is None else f" {tie.words}"
 
     def _why_stopped(self, answer: Recommendation) -> str:
         """What ended it and what it answered; after a budget also all that is missing."""
@@ -534,7 +551,15 @@ class Experiment:
         parts = [f"{after}{cause}: {answer.status} at delta {self.delta:g}."]
         if answer.arms and (later or not by_budget):
             looked = "Pareto optimal" if answer.status == "certified" else "Looked Pareto optimal"
+            looked += "" if self.tolerance is None else " within the tolerance"
             parts.append(f"{looked}: {', '.join(answer.arms)}.")
+            if self.tolerance is not None and not by_budget:
+                size = in_words(self.tolerance, self.labels.objectives)
+                parts.append(
+                    f"Every option listed is at most the tolerance ({size}) behind any other, every option left out is "
+                    "matched by a listed one within the tolerance."
+                )
+            parts += tied_words(answer.near_ties, self.warning is not None)
         if answer.undecided:
             parts.append(f"Undecided: {', '.join(answer.undecided)}.")
         if later:
@@ -545,7 +570,7 @@ class Experiment:
             parts.append(f"Never tried: {', '.join(missing)}.")
         elif by_budget:
             now = f"After {plural(self.n_pulls, 'pull')}: " if later else ""
-            parts.append(now + self._standing().in_words(ended=True))
+            parts.append(now + self._standing().in_words(ended=True) + self._tie_words())
         return " ".join(parts)
 
     @property
@@ -576,17 +601,7 @@ class Experiment:
         >>> Experiment(2, 1, family=Gaussian(variance=1.0)).settings()["delta"]
         0.05
         """
-        return {
-            "labels": document.of_labels(self.labels),
-            "family": document.of_family(self.family),
-            "cone": document.of_cone(self.setting.cone),
-            "sampling": document.of_rule(self.setting.rule),
-            "threshold": document.of_threshold(self.setting.threshold),
-            "delta": self.delta,
-            "seed": self.seed,
-            "max_pulls": self.max_pulls,
-            "max_pending": self.max_pending,
-        }
+        return self._settings.to_document()
 
     @classmethod
     def from_json(cls, text: str) -> "Experiment":
@@ -597,7 +612,7 @@ class Experiment:
         ...
         prepex.InputError: text must be what to_json wrote, got no 'format'
         """
-        given = document.read("prepex experiment 1", text, KEYS)
+        given = document.read("prepex experiment 1", text, ("format", *KEYS, "log"), EXTRA_KEYS)
         with document.damaged():
             experiment = cls.from_settings(given)
             told = [
@@ -616,21 +631,7 @@ class Experiment:
         >>> Experiment.from_settings(Experiment(2, 1, family=Gaussian(variance=1.0)).settings())
         Experiment(2 arms, 0 pulls, running)
         """
-        with document.damaged():
-            labels = given["labels"]
-            return cls(
-                tuple(labels["arms"]),
-                tuple(labels["objectives"]),
-                family=document.family(given["family"]),
-                cone=document.cone(given["cone"]),
-                delta=given["delta"],
-                sampling=document.rule(given["sampling"]),
-                threshold=document.threshold(given["threshold"]),
-                minimise=tuple(labels["minimise"]),
-                seed=given["seed"],
-                max_pulls=given["max_pulls"],
-                max_pending=given["max_pending"],
-            )
+        return cls.of(Settings.from_document(given))
 
     def snapshot(self) -> bytes:
         """The numbers of the state, exactly: small, and quick to restore however much was told.
@@ -667,6 +668,7 @@ class Experiment:
             if given["stopped"] is not None:
                 fields: dict[str, Any] = dict(given["stopped"])
                 fields |= {name: tuple(fields[name]) for name in ("arms", "decided", "undecided")}
+                fields["near_ties"] = tuple((one, other) for one, other in fields.get("near_ties", ()))
                 stopped = Recommendation(**fields)
             n_objectives = ("n_objectives", len(self.labels.objectives))
             log = [

@@ -7,14 +7,16 @@
     Bernoulli          0 or 1                       mu log(mu/x) + (1-mu) log((1-mu)/(1-x))
     Poisson            0, 1, 2, ...                 mu log(mu/x) + x - mu
     Exponential        positive, e.g. a time        mu/x - 1 - log(mu/x)
+    LogNormal          positive, e.g. a time        that of a Gaussian of unknown variance, of log mu and log x
     Product            one of these for each objective
 
+The parameter of a LogNormal objective is its geometric mean: kernels see logarithms (units.py).
 Objectives of other families than a Gaussian with a covariance are independent given the arm.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +26,7 @@ from prepex import _checks, _named
 from prepex._checks import Floats
 from prepex._given import are_positions
 from prepex.errors import InputError, shown
+from prepex.units import Units
 
 # Codes of _kernels/laws/law.py, which importing this module must not load.
 GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = LAWS = 0, 1, 2, 3, 4
@@ -35,6 +38,7 @@ class Laws:
 
     `noise` (K, L): true or estimated variances of Gaussian objectives of unknown variance, None if not given.
     `shared` (L,): is the unknown variance of a Gaussian objective the same for all arms?
+    `logs`: the objectives whose law is that of their logarithm.
     """
 
     codes: Any
@@ -42,6 +46,7 @@ class Laws:
     names: tuple[str, ...]
     noise: Floats | None = None
     shared: Any = False
+    logs: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         unknown = [code for code in np.asarray(self.codes).tolist() if code not in LAWS]
@@ -53,6 +58,15 @@ class Laws:
     def unknown(self) -> bool:
         """Is a variance estimated?"""
         return STUDENT in self.codes or bool(self.shared.any())
+
+    @property
+    def kinds(self) -> list[int]:
+        """Codes (L,) that tell which outcomes and means there are: where the law is that of a logarithm, positive ones.
+
+        >>> LogNormal().laws(1, 1).kinds == Exponential().laws(1, 1).kinds
+        True
+        """
+        return [EXPONENTIAL if q in self.logs else int(code) for q, code in enumerate(self.codes)]
 
     @property
     def deviations(self) -> Floats:
@@ -67,6 +81,15 @@ class Family(ABC):
     def laws(self, n_arms: int, n_objectives: int) -> Laws | None:
         """A law for each objective; None for a Gaussian of known covariance, which has kernels of its own."""
 
+    def units(self, n_objectives: int) -> Units:
+        """Which objectives are compared by their logarithms.
+
+        >>> LogNormal().units(2), Bernoulli().units(2)
+        (Units(logs=(0, 1)), Units(logs=()))
+        """
+        laws = self.laws(1, n_objectives)
+        return Units() if laws is None else Units(laws.logs)
+
     def ordered(self, arms: Sequence[str], objectives: Sequence[str]) -> "Family":
         """The same family with what was given by name in the order of these names."""
         return self
@@ -76,7 +99,7 @@ class Family(ABC):
         laws = self.laws(means.shape[0], means.shape[1])
         if laws is None:
             return
-        for q, code in enumerate(laws.codes):
+        for q, code in enumerate(laws.kinds):
             for k, mean in enumerate(means[:, q]):
                 if not in_domain(code, mean) or _limit(code, mean):
                     raise InputError(
@@ -93,7 +116,7 @@ class Family(ABC):
         laws = self.laws(1, len(objectives))
         if laws is None:
             return
-        for q, code in enumerate(laws.codes):
+        for q, code in enumerate(laws.kinds):
             for row in np.flatnonzero(~_in_support(code, rewards[:, q]))[:1]:
                 self.check_values({objectives[q]: float(rewards[row, q])}, objectives)
 
@@ -121,7 +144,7 @@ class Family(ABC):
         laws = self.laws(1, len(objectives))
         if laws is None:
             return
-        for q, (name, code) in enumerate(zip(objectives, laws.codes, strict=True)):
+        for q, (name, code) in enumerate(zip(objectives, laws.kinds, strict=True)):
             if name in values and not _in_support(code, values[name]):
                 raise InputError(
                     f"reward of {name!r} must be {_SUPPORT[code]}{_limit(code, values[name])} for {laws.names[q]}, "
@@ -366,6 +389,59 @@ class Gaussian(Family):
         return float(0.5 * (mean - other) @ np.linalg.solve(covariance, mean - other))
 
 
+@dataclass(frozen=True, eq=False)
+class LogNormal(Family):
+    """Positive outcomes whose logarithm is Gaussian, of unknown variance: times, sizes, concentrations.
+
+    Options are compared by factors: means are geometric means, a tolerance is a share (`"5%"`), and the unit of an
+    outcome does not matter. `shared` and `noise` (of the natural logarithm; for simulations) as in `Gaussian`.
+
+    >>> LogNormal(), LogNormal(shared=True), LogNormal(noise=0.01)
+    (LogNormal(), LogNormal(shared=True), LogNormal(noise=0.01))
+    >>> one, other = LogNormal(noise=0.01).divergence([2.0], [3.0]), LogNormal(noise=0.01).divergence([200.0], [300.0])
+    >>> round(one, 9) == round(other, 9)
+    True
+    """
+
+    noise: ArrayLike | None = None
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        logarithm = Gaussian(variance="unknown", noise=self.noise, shared=self.shared)
+        object.__setattr__(self, "_logarithm", logarithm)
+        object.__setattr__(self, "noise", logarithm.noise)
+
+    @property
+    def logarithm(self) -> Gaussian:
+        """The family of the logarithms."""
+        found: Gaussian = self.__dict__["_logarithm"]
+        return found
+
+    def ordered(self, arms: Sequence[str], objectives: Sequence[str]) -> "LogNormal":
+        """The same with what was given by name in the order of these names."""
+        return LogNormal(noise=self.logarithm.ordered(arms, objectives).noise, shared=self.shared)
+
+    def __repr__(self) -> str:
+        known = [] if self.noise is None else [f"noise={np.asarray(self.noise).tolist()}"]
+        return f"LogNormal({', '.join([*(['shared=True'] if self.shared else []), *known])})"
+
+    @property
+    def single(self) -> bool:
+        """Is it about any one objective?"""
+        return self.logarithm.single
+
+    def laws(self, n_arms: int, n_objectives: int) -> Laws:
+        """Those of the logarithms."""
+        found = self.logarithm.laws(n_arms, n_objectives)
+        assert found is not None
+        names = (f"LogNormal{'(shared=True)' if self.shared else ''}",) * n_objectives
+        return replace(found, names=names, logs=tuple(range(n_objectives)))
+
+    def divergence(self, mean: ArrayLike, other: ArrayLike, *, arm: int = 0) -> float:
+        """d(mean, other) of geometric means, summed over objectives: the information per pull of `arm`."""
+        return _sum_of_laws(self, mean, other, arm)
+
+
 class _Simple(Family):
     """A family without parameters: the same law for every objective."""
 
@@ -435,7 +511,7 @@ class Product(Family):
             _checks.instance("families", family, Family)
             if isinstance(family, Product):
                 raise InputError("families must be one for each objective, got a Product among them")
-            if isinstance(family, Gaussian) and not family.single:
+            if isinstance(family, Gaussian | LogNormal) and not family.single:
                 raise InputError(f"families must be of one objective each, got {family!r}")
         object.__setattr__(self, "families", given)
 
@@ -448,7 +524,7 @@ class Product(Family):
             raise InputError(f"families must be {n_objectives} = n_objectives, got {len(self.families)}")
         codes, scale, names = [], np.ones(n_objectives), []
         noise, shared = np.ones((n_arms, n_objectives)), np.zeros(n_objectives, dtype=np.bool_)
-        told = True
+        told, logs = True, []
         for q, family in enumerate(self.families):
             single = family.laws(n_arms, 1)
             if single is None:
@@ -461,12 +537,13 @@ class Product(Family):
                 names.append(single.names[0])
                 scale[q] = single.scale[0]
                 shared[q] = single.shared[0]
+                logs += [q] if single.logs else []
                 if single.unknown:
                     told = told and single.noise is not None
                     if single.noise is not None:
                         noise[:, q] = single.noise[:, 0]
         given = (STUDENT in codes or shared.any()) and told
-        return Laws(np.array(codes), scale, tuple(names), noise if given else None, shared)
+        return Laws(np.array(codes), scale, tuple(names), noise if given else None, shared, tuple(logs))
 
     def divergence(self, mean: ArrayLike, other: ArrayLike, *, arm: int = 0) -> float:
         """d(mean, other), summed over objectives: the information per pull of `arm` against mean `other`.
@@ -482,6 +559,7 @@ FAMILIES: dict[str, type[Family]] = {
     "Bernoulli": Bernoulli,
     "Poisson": Poisson,
     "Exponential": Exponential,
+    "LogNormal": LogNormal,
     "Product": Product,
 }
 
@@ -495,6 +573,8 @@ def _sum_of_laws(family: Family, mean: ArrayLike, other: ArrayLike, arm: int) ->
         family.check_means(values[None], [f"objective {q}" for q in range(mu.size)])
     laws = family.laws(arm + 1, mu.size)
     assert laws is not None
+    units = Units(laws.logs)
+    mu, x = units.inner(mu), units.inner(x)
     scale = laws.scale if laws.noise is None else laws.noise[arm]
     if laws.unknown and laws.noise is None:
         raise InputError("noise must be given for a divergence of unknown variance")

@@ -7,6 +7,7 @@ Legend
     level     h                                                                       (c,)
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +106,7 @@ def limits_of(
     given = [*_sided("at_most", at_most, labels), *_sided("at_least", at_least, labels), *_listed(limits)]
     if not given:
         return None
+    logs = () if family is None else family.units(len(labels.objectives)).logs
     rows, level = np.zeros((len(given), len(labels.objectives))), np.zeros(len(given))
     for place, limit in enumerate(given):
         for name, weight in limit.weights:
@@ -117,11 +119,25 @@ def limits_of(
         size = np.linalg.norm(rows[place]) * (1.0 if limit.at_most is None else -1.0)
         bound = limit.at_least if limit.at_most is None else limit.at_most
         assert bound is not None
+        if np.any(rows[place, list(logs)]):
+            bound = _of_logarithm(limit, rows[place], bound)
         rows[place], level[place] = rows[place] / size, bound / size
     words = tuple(limit.words for limit in given)
     found = Limits(_checks.frozen(rows), _checks.frozen(level), words)
     _require_possible(found, labels, family)
     return found
+
+
+def _of_logarithm(limit: Limit, row: Floats, bound: float) -> float:
+    """The same limit of the logarithm of its objective."""
+    if np.count_nonzero(row) > 1:
+        raise InputError(
+            f"a limit on an objective that is compared by its logarithm must be on it alone, got {limit!r}"
+        )
+    weight = row.sum()
+    if not bound / weight > 0.0:
+        raise InputError(f"a limit on an objective that is compared by its logarithm must be positive, got {limit!r}")
+    return math.log(bound / weight) * float(weight)
 
 
 def _sided(side: str, given: Sides, labels: Labels) -> list[Limit]:

@@ -68,6 +68,23 @@ def within(value: float, low: float, high: float, digits: int = 2) -> str:
     return f"({middle} [{start}, {stop}]){end}" if end else f"{middle} [{start}, {stop}]"
 
 
+def by_factor(value: float, low: float, high: float, digits: int = 2) -> str:
+    """A positive number, and a factor, rounded up, within which the ends of its interval are.
+
+    >>> by_factor(2.1, 2.0, 2.2), by_factor(0.012345, 0.0123, 0.0124), by_factor(3.0, 1.0, 70.0)
+    ('2.1 within a factor 1.05', '0.012345 within a factor 1.0045', '3 within a factor 24')
+    """
+    factor = max(high / value, value / low) if value > 0.0 and low > 0.0 else math.inf
+    if not 1.0 < factor < math.inf:
+        return number(value)
+    power = _power(factor - 1.0, 1)
+    unit = 10.0 ** (power - digits + 1)
+    rounded = 1.0 + math.ceil((1.0 - 1e-9) * (factor - 1.0) / unit) * unit
+    places = max(digits - 1 - power, 0)
+    shown = _stripped(f"{rounded:,.{places}f}") if power < LARGEST else f"{rounded:.{digits - 1}e}"
+    return f"{number(value, min(max(3, digits - power), MOST))} within a factor {shown}"
+
+
 def plural(n: int, one: str, many: str | None = None) -> str:
     """How many, and of what.
 

@@ -69,8 +69,11 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
         for name, mean in zip(problem.labels.arms, means, strict=True):
             short = textwrap.shorten(name.replace("$", r"\$"), 24, placeholder="…")
             axes.annotate(short, mean, xytext=(6, 5), textcoords="offset points", fontsize=8, color="0.25")
-    for name, set_label in zip(problem.labels.objectives, (axes.set_xlabel, axes.set_ylabel), strict=True):
-        set_label(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better)")
+    for q, (name, axis) in enumerate(zip(problem.labels.objectives, (axes.xaxis, axes.yaxis), strict=True)):
+        scale = ", log scale" if q in problem.units.logs else ""
+        axis.set_label_text(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better{scale})")
+        if scale:
+            log_axis(axis)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
     _legend(figure, *axes.get_legend_handles_labels())
@@ -180,6 +183,15 @@ def _legend(figure: "Figure", handles: Sequence[Any], names: Sequence[str]) -> N
         legend.remove()
     rows = -(-sum(line.count("\n") + 1 for line in lines) // columns)
     figure.set_figheight(figure.get_figheight() + 0.22 * (rows - 1))
+
+
+def log_axis(axis: Any) -> None:
+    """A logarithmic axis with plain numbers beside it."""
+    from matplotlib.ticker import LogFormatter
+
+    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
+    axis.set_major_formatter(LogFormatter())
+    axis.set_minor_formatter(LogFormatter())
 
 
 def save(figure: "Figure", path: str | Path) -> None:

@@ -11,15 +11,16 @@ from prepex.cone import Cone
 from prepex.family import Family, Gaussian
 from prepex.labels import Labels
 from prepex.numerals import plural
+from prepex.units import Units
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Problem:
     """K arms whose mean outcomes are known: what a simulation pulls from and a lower bound is computed for.
 
-    `means` (K, L) and the covariance are in the user's units; objectives named in `minimise` are costs. The cone
-    orders benefits: every objective counted so that more is better. The rows and columns of a DataFrame are the arms
-    and the objectives, by name.
+    `means` (K, L) and the covariance are in the user's units, geometric means of a LogNormal; objectives named in
+    `minimise` are costs. The cone orders benefits: every objective counted so that more is better. The rows and columns
+    of a DataFrame are the arms and the objectives, by name.
 
     >>> problem = Problem(
     ...     [[3.0, 1.0], [1.0, 0.2], [0.5, 2.0]],
@@ -90,9 +91,19 @@ class Problem:
         return int(self.means.shape[1])
 
     @property
+    def units(self) -> Units:
+        """Which objectives are compared by their logarithms."""
+        return self.family.units(self.n_objectives)
+
+    @property
+    def inner_means(self) -> Floats:
+        """The means as they are compared: logarithms of those of a LogNormal."""
+        return _checks.frozen(self.units.inner(self.means))
+
+    @property
     def benefits(self) -> Floats:
-        """The means with every objective counted so that more is better."""
-        return _checks.frozen(self.means * self.labels.signs)
+        """The means as they are compared, with every objective counted so that more is better."""
+        return _checks.frozen(self.inner_means * self.labels.signs)
 
     @property
     def pareto_set(self) -> tuple[int, ...]:

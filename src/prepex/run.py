@@ -16,6 +16,7 @@ from prepex.limits import Limits
 from prepex.sampling import RULES, Oracle, Rule
 from prepex.stopping import Certified, KaufmannKoolen, Own, Threshold
 from prepex.tolerance import Tolerance, slack_of
+from prepex.units import Units
 
 
 def check_rule(rule: Rule) -> None:
@@ -92,6 +93,11 @@ class Setting:
         return self.cone.facets * self.labels.signs
 
     @property
+    def units(self) -> Units:
+        """Which objectives are compared by their logarithms: courses see nothing else of them."""
+        return Units() if self.laws is None else Units(self.laws.logs)
+
+    @property
     def certified(self) -> bool:
         """Does the certified margin decide the stop?"""
         return isinstance(self.threshold, Certified)
@@ -102,7 +108,7 @@ class Setting:
         return isinstance(self.threshold, Own)
 
     def open(self, first: Floats, delta: float) -> Course:
-        """The course after one pull of each arm, with these outcomes (K, L); some rules sample for one delta."""
+        """The course after one pull of each arm, with these inner outcomes (K, L); some rules sample for one delta."""
         follow = kernels.FOLLOW_NOTHING
         if self.rule.follows_margin(self.certified):
             follow = kernels.FOLLOW_MARGIN

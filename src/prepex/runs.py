@@ -14,6 +14,7 @@ from prepex._checks import Floats
 from prepex.bound import Bound, characteristic_time, check_tol
 from prepex.errors import InputError
 from prepex.extras import need
+from prepex.judge import Judge
 from prepex.problem import Problem
 
 FORMATS = (".csv", ".json", ".parquet")
@@ -42,6 +43,8 @@ class Summary:
     """One rule, threshold and delta. A run that hit its pull limit counts with that limit, and as censored.
 
     error_upper   upper end of the one-sided Clopper-Pearson interval at confidence 0.99
+    floor         T* kl(delta, 1 - delta); not a number with a tolerance, where several answers are right
+    rate          T* log(1 / delta): what the mean is compared with as delta falls, tolerance or not; no floor
     below_floor   the mean lies below what any (1 - delta)-correct algorithm can reach, by three standard errors
                   and with no run censored: look at the error
     """
@@ -61,17 +64,22 @@ class Summary:
     error_upper: float
     floor: float
     ratio_to_floor: float
+    rate: float
     us_per_round: float
     below_floor: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """All trajectories of a simulation. T* and the floors are computed when they are asked for, not before."""
+    """All trajectories of a simulation. T* and the floors are computed when they are asked for, not before.
+
+    tolerance   one number an objective, or None; an answer is correct if it is right within it
+    """
 
     problem: Problem
     deltas: tuple[float, ...]
     records: tuple[Record, ...] = field(repr=False)
+    tolerance: tuple[float, ...] | None = None
     # The best bound so far and the tolerance that it was asked for.
     _bound: list[tuple[float, Bound]] = field(default_factory=list, repr=False)
 
@@ -87,17 +95,20 @@ class Runs:
         """
         tol = check_tol(tol)
         if not self._bound or self._bound[0][0] > tol:
-            self._bound[:] = [(tol, characteristic_time(self.problem, tol))]
+            self._bound[:] = [(tol, characteristic_time(self.problem, tol, tolerance=self.tolerance))]
         return self._bound[0][1]
 
     def floor(self, delta: float, tol: float = FLOOR_TOL) -> float:
-        """T* kl(delta, 1 - delta), by the certified lower bound of T*: a floor at any tolerance."""
+        """T* kl(delta, 1 - delta), by the certified lower bound of T*. With a tolerance there is none."""
         return self.bound(tol).floor(delta)
+
+    def rate(self, delta: float, tol: float = FLOOR_TOL) -> float:
+        """T* log(1 / delta): to what the best mean comes down to as delta falls. No floor."""
+        return -self.bound(tol).time * float(np.log(delta))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row for each rule, threshold, delta and run."""
-        right = np.zeros(self.problem.n_arms, dtype=bool)
-        right[list(self.problem.pareto_set)] = True
+        judge = Judge.of(self.problem, self.tolerance)
         for record in self.records:
             for i, threshold in enumerate(record.thresholds):
                 for d, delta in enumerate(record.deltas):
@@ -109,7 +120,7 @@ class Runs:
                         "run": record.run,
                         "stopping_time": int(record.time[i, d]) if stopped else record.n_pulls,
                         "stopped": stopped,
-                        "correct": bool(np.array_equal(record.answer[i, d], right)) if stopped else None,
+                        "correct": judge.right(record.answer[i, d]) if stopped else None,
                         "recommended": tuple(int(k) for k in np.flatnonzero(record.answer[i, d])),
                     }
 
@@ -134,7 +145,12 @@ class Runs:
             for threshold in record.thresholds:
                 speed.setdefault((record.rule, threshold), []).append(record)
         return [
-            summarise(rows, floor=self.floor(key[2], tol), us_per_round=_speed(speed[key[:2]]))
+            summarise(
+                rows,
+                floor=self.floor(key[2], tol) if self.tolerance is None else float("nan"),
+                rate=self.rate(key[2], tol),
+                us_per_round=_speed(speed[key[:2]]),
+            )
             for key, rows in cells.items()
         ]
 
@@ -175,7 +191,9 @@ def _speed(records: list[Record]) -> float:
     return 1e6 * sum(record.seconds for record in records) / max(sum(record.n_pulls for record in records), 1)
 
 
-def summarise(rows: Sequence[Mapping[str, Any]], *, floor: float, us_per_round: float) -> Summary:
+def summarise(
+    rows: Sequence[Mapping[str, Any]], *, floor: float, us_per_round: float, rate: float = float("nan")
+) -> Summary:
     """The summary of rows (as of `Runs.rows`) that share rule, threshold and delta.
 
     >>> rows = [
@@ -208,6 +226,7 @@ def summarise(rows: Sequence[Mapping[str, Any]], *, floor: float, us_per_round: 
         error_upper=upper,
         floor=floor,
         ratio_to_floor=mean / floor if floor > 0 else float("nan"),
+        rate=rate,
         us_per_round=us_per_round,
         below_floor=len(stopped) == len(rows) > 1 and mean + 3 * spread < floor,
     )

@@ -12,7 +12,6 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from prepex import _checks
 from prepex._checks import Floats
@@ -25,11 +24,13 @@ from prepex._kernels.play import PYTHON, Stops, play
 from prepex.bound import characteristic_time
 from prepex.errors import InputError
 from prepex.family import draw_noise
+from prepex.judge import Judge
 from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
 from prepex.stopping import Certified, Own, Threshold, as_threshold
+from prepex.tolerance import Tolerance, check_tolerance
 
 CHUNK = 4096
 
@@ -48,6 +49,7 @@ class Job:
     seed: tuple[int, ...]
     run: int
     rule: str
+    judge: Judge
 
 
 def simulate(
@@ -63,6 +65,7 @@ def simulate(
     max_pulls: int = 1_000_000,
     moments: Iterable[int] = (),
     batch: int = 1,
+    tolerance: Tolerance = None,
     progress: Callable[[int], None] | None = None,
     begin: Callable[[int], None] | None = None,
 ) -> Runs:
@@ -76,6 +79,7 @@ def simulate(
     first_run   runs first_run, first_run + 1, ... of the seed: a simulation may be cut into parts
     n_jobs      processes; inside `prepex.cluster.dask` or `joblib.parallel_config`, workers of that backend
     batch       pulls that are chosen before any of their rewards is seen
+    tolerance   differences that do not matter, as in Experiment: an answer is wrong if it is not right within it
     progress    called with the number of runs just finished; `begin`, once, with the number to come
 
     >>> from prepex.instances import correlated
@@ -113,23 +117,30 @@ def simulate(
         raise InputError(f"batch must be at most {max_pulls} = max_pulls, got {batch}")
     laws = problem.family.laws(*problem.means.shape)
     if laws is not None and laws.unknown and laws.noise is None:
-        raise InputError("noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...)")
+        raise InputError(
+            "noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...), "
+            f"LogNormal(noise=...), got {problem.family!r}"
+        )
+    eps = check_tolerance(tolerance, problem.cone, problem.labels)
+    judge = Judge.of(problem, eps)
     jobs: list[Job] = []
     for rule in rules:
         name = rule.name
         if isinstance(rule, Oracle) and rule.allocation is None:
-            rule = replace(rule, allocation=tuple(characteristic_time(problem).allocation.tolist()))
+            best = characteristic_time(problem, tolerance=eps).allocation
+            rule = replace(rule, allocation=tuple(best.tolist()))
         for group, served in product(
             _groups(rule, thresholds), [(d,) for d in risks] if rule.samples_for_delta else [risks]
         ):
             for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
-                setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key)
-                truth = np.array(problem.means)
-                jobs.append(Job(setting, truth, group, served, times, batch, max_pulls, (seed, run, 0), run, name))
+                setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key, eps)
+                truth = np.array(problem.inner_means)
+                size = batch, max_pulls, (seed, run, 0), run
+                jobs.append(Job(setting, truth, group, served, times, *size, name, judge))
     if begin:
         begin(len(jobs))
-    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)))
+    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), eps)
 
 
 def _check_names(name: str, called: list[str]) -> None:
@@ -229,7 +240,7 @@ def one_run(job: Job) -> Record:
         run=job.run,
         time=stops.time,
         answer=stops.answer,
-        wrong=stops.wrong,
+        wrong=np.array([not job.judge.right(answer) for answer in stops.then], dtype=np.bool_),
         moments=job.moments,
         n_pulls=pulls,
         seconds=seconds,
@@ -261,15 +272,13 @@ def _stops(job: Job) -> Stops:
     level = np.array(
         [[t.level(d, job.setting.shape) if t.compiled else np.inf for d in job.deltas] for t in job.thresholds]
     )
-    mask: NDArray[np.bool_] = job.setting.cone.pareto_mask(job.truth * job.setting.labels.signs)
     return Stops(
         code=np.array([t.code if t.compiled else PYTHON for t in job.thresholds], dtype=np.int64),
         level=level,
         time=np.zeros((T, D), dtype=np.int64),
         answer=np.zeros((T, D, K), dtype=np.bool_),
         moment=np.array(job.moments, dtype=np.int64),
-        wrong=np.zeros(len(job.moments), dtype=np.bool_),
-        right=mask,
+        then=np.zeros((len(job.moments), K), dtype=np.bool_),
     )
 
 

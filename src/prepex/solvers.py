@@ -19,6 +19,7 @@ from prepex.family import in_domain
 from prepex.labels import Labels
 from prepex.limits import Limits
 from prepex.numerals import apart
+from prepex.units import Units
 
 # Nats an outcome: no arm moves by more than a fiftieth of a standard deviation, or what comes to that.
 NEARLY = 0.5 * 0.02**2
@@ -33,7 +34,7 @@ class Alternative:
                   With a tolerance: "add": no Pareto optimal arm matches `arm` within it any more; "remove": `hub` beats
                   `arm`, which is Pareto optimal, by more than it
     value         sum_k N_k d(M_k, M'_k)
-    arms, means   the arms that move, and where to, in the user's signs
+    arms, means   the arms that move, and where to, in the user's signs and units
     constraints   the facets that hold them: pairs (arm, facet), each w_facet . (M'_hub - M'_arm) = 0, or the tolerance
     limits        the limits that `hub` is just at, by number
     gradient      d(M_k, M'_k)                     (K,)
@@ -55,6 +56,7 @@ class Alternative:
     rules: Limits | None = field(repr=False)
     labels: Labels = field(repr=False)
     before: Floats = field(repr=False)
+    units: Units = field(default=Units(), repr=False)
 
     @property
     def capped(self) -> bool:
@@ -114,9 +116,10 @@ class Alternative:
         Against the range of each objective, and the largest such move: whatever the units and the origin.
         """
         old = self.before[list(self.arms)]
-        shift = np.abs(self.means - old)
-        shift[shift <= 4.0 * np.spacing(np.maximum(np.abs(old), np.abs(self.means)))] = 0.0
-        span = np.ptp(self.before, axis=0) + shift.max(axis=0)
+        same = np.abs(self.means - old) <= 4.0 * np.spacing(np.maximum(np.abs(old), np.abs(self.means)))
+        before = self.units.inner(self.before)
+        shift = np.where(same, 0.0, np.abs(self.units.inner(self.means) - before[list(self.arms)]))
+        span = np.ptp(before, axis=0) + shift.max(axis=0)
         share = np.divide(shift, span, out=np.zeros_like(shift), where=span > 0.0)
         return np.asarray(share > 1e-6 * share.max())
 
@@ -130,6 +133,7 @@ class Solver(ABC):
     ledger: Ledger
     weights: Floats
     value: float
+    units = Units()
 
     def __init__(
         self,
@@ -164,6 +168,7 @@ class Solver(ABC):
     def _alternative(self, hub: int, arm: int, value: float, link: Ints, y: Floats) -> Alternative:
         """A star in the user's units."""
         arms, means, gradient = self._point(hub, link, y)
+        means = self.units.outer(means)
         gradient.flags.writeable = means.flags.writeable = False
         K, capped = len(self.means), len(link) > 0 and link[0, 1] == CAPPED
         held = [] if capped else [(int(a), int(f)) for a, f in link]
@@ -182,7 +187,8 @@ class Solver(ABC):
             infeasible=bool(np.any(self.scores[centre, self.n_facets :] < 0.0)),
             rules=self.limits,
             labels=self.labels,
-            before=self.means + self.origin,
+            before=self.units.outer(self.means + self.origin),
+            units=self.units,
         )
 
     def _open(self, weights: Floats) -> None:
@@ -295,7 +301,7 @@ class GaussianSolver(Solver):
 class LawSolver(Solver):
     """Objectives with laws of their own: codes (L,), scale (K, L), signs in the facets.
 
-    In the user's units, less `origin` (L,), which is 0 but for Gaussian objectives.
+    In inner units, less `origin` (L,), which is 0 but for Gaussian objectives.
     """
 
     def __init__(
@@ -308,10 +314,12 @@ class LawSolver(Solver):
         facets: Floats,
         labels: Labels,
         slack: Floats | None = None,
+        units: Units | None = None,
         limits: Limits | None = None,
     ) -> None:
         super().__init__(means, origin, labels, facets, slack, limits)
         self.codes, self.scale = codes, scale
+        self.units = units or Units()
         self._open(weights)
 
     def real_gradient(self, piece: Alternative) -> Floats | None:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from prepex.errors import InputError
-from prepex.family import Bernoulli, Exponential, Family, Gaussian, Poisson, Product
+from prepex.family import Bernoulli, Exponential, Family, Gaussian, LogNormal, Poisson, Product
 from prepex.tables import plain_number
 
-FAMILY_HELP = "bernoulli, poisson, exponential, gaussian(VARIANCE), unknown, shared, or to simulate unknown(VARIANCE)"
+FAMILY_HELP = (
+    "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, "
+    "or to simulate unknown(VARIANCE), lognormal(VARIANCE OF THE LOGARITHM)"
+)
 VARIANCE_HELP = "a number, or unknown or shared if it must be estimated: one, or one for each objective"
 _PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
 
@@ -25,18 +28,24 @@ def parse_family(name: str, text: str) -> Family:
     Gaussian(variance=2.0)
     >>> parse_family("cost", "unknown(2.0)")
     Gaussian(variance='unknown', noise=2.0)
+    >>> parse_family("time", "lognormal"), parse_family("time", "lognormal(0.01)")
+    (LogNormal(), LogNormal(noise=0.01))
     """
     word = text.strip().lower()
     if word in _PLAIN:
         return _PLAIN[word]()
     if word in ("unknown", "shared"):
         return Gaussian(variance="unknown", shared=word == "shared")
-    given = re.fullmatch(r"(gaussian|unknown|shared)\((.+)\)", word)
+    if word in ("lognormal", "lognormal(shared)"):
+        return LogNormal(shared="shared" in word)
+    given = re.fullmatch(r"(gaussian|unknown|shared|lognormal)\((.+)\)", word)
     value = plain_number(given[2].strip()) if given else None
     with contextlib.suppress(InputError):
         if given and value is not None:
             if given[1] == "gaussian":
                 return Gaussian(variance=value)
+            if given[1] == "lognormal":
+                return LogNormal(noise=value)
             return Gaussian(variance="unknown", noise=value, shared=given[1] == "shared")
     raise InputError(f"family of {name!r} must be {FAMILY_HELP}, variances positive, got {text!r}")
 

@@ -1,5 +1,6 @@
 """What a course says: how far it is, which arms are decided, what is missing. Nothing here changes it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,10 @@ from prepex.family import Family
 from prepex.numerals import apart, plural
 from prepex.run import Setting
 from prepex.solvers import GaussianSolver, LawSolver
+from prepex.tolerance import near_ties
+
+# Options, or pairs of them, that a sentence lists.
+MOST_NAMED = 5
 
 
 def level_at(setting: Setting, counts: Floats, delta: float) -> float:
@@ -28,6 +33,20 @@ def level_at(setting: Setting, counts: Floats, delta: float) -> float:
     if setting.own:
         return 1.0
     return threshold.at(counts, delta, setting.shape)
+
+
+def tied_words(near_ties: Sequence[tuple[str, str]], all_equal: bool) -> list[str]:
+    """What looks equal within the tolerance: no sentence, or one.
+
+    >>> tied_words([("a", "b"), ("a", "c")], False)
+    ['Equal within the tolerance: a and b, a and c.']
+    """
+    if all_equal:
+        return ["All options look equal within the tolerance: it is larger than any difference seen so far."]
+    if not near_ties:
+        return []
+    more = f" and {len(near_ties) - MOST_NAMED} more" if len(near_ties) > MOST_NAMED else ""
+    return [f"Equal within the tolerance: {', '.join(f'{a} and {b}' for a, b in near_ties[:MOST_NAMED])}{more}."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +90,21 @@ class Standing:
         value = margin(course.fresh, course.near.inst, course.price, course.scratch, binding)
         return float(value), binding
 
+    def binding(self) -> tuple[int, int, int] | None:
+        """The two arms between which the least is decided, the better one first, and the kind of the test."""
+        if self.setting.own or (self.setting.certified and not self.testable):
+            return None
+        if self.setting.certified:
+            better, worse, _, kind = (int(entry) for entry in self.margin()[1])
+            return (better, worse, kind) if better >= 0 else None
+        closest = self.evidence.alternative
+        if closest is None or closest.capped:
+            return None
+        if closest.kind == "remove":
+            return closest.arm, closest.hub, IN_FRONT
+        escaped = {arm for arm, _ in closest.constraints}
+        return (escaped.pop(), closest.hub, OUT_OF_FRONT) if len(escaped) == 1 else None
+
     @property
     def needed(self) -> float:
         """What it must reach."""
@@ -80,14 +114,14 @@ class Standing:
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set."""
         near, labels = self.course.near, self.setting.labels
-        asked = self.setting.slack, self.setting.limits
         if near.with_laws:
             inst = near.inst
             given = inst.M.copy(), self.course.origin, inst.N.copy()
-            return found_by(LawSolver(*given, inst.law, inst.scale, self.setting.facets, labels, *asked))
+            laws = inst.law, inst.scale, self.setting.facets, labels, self.setting.slack, self.setting.units
+            return found_by(LawSolver(*given, *laws, limits=self.setting.limits))
         covariances, facets = self.setting.covariances, self.setting.facets
         given = self.course.M.copy(), self.course.origin, near.inst.N.copy()
-        return found_by(GaussianSolver(*given, covariances, facets, labels, *asked))
+        return found_by(GaussianSolver(*given, covariances, facets, labels, self.setting.slack, self.setting.limits))
 
     def decided(self) -> set[int]:
         """The arms of which no change of status is cheaper than the threshold: as the stop compares, arm by arm."""
@@ -121,15 +155,30 @@ class Standing:
         if self.setting.certified:
             if not self.testable:
                 return None
-            paid, pulls = self._paid(), pulls - int(self.course.whole[kernels.PILOT])
+            paid, pulls = self.paid(), pulls - int(self.course.whole[kernels.PILOT])
         have, need = self.reached + paid, self.needed + paid
         if not have > 0:
             return None
         return max(int(np.ceil(pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
 
+    @property
+    def near_ties(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of an arm of the answer and another that look equal within the tolerance; none without one."""
+        inst, names = self.course.near.inst, self.setting.labels.arms
+        if not inst.lenient:
+            return ()
+        return tuple((names[i], names[j]) for i, j in near_ties(inst.S, inst.mask, inst.slack))
+
+    @property
+    def all_equal(self) -> bool:
+        """Is the tolerance larger than any difference seen so far?"""
+        inst = self.course.near.inst
+        return bool(inst.lenient and np.all(np.ptp(inst.S, axis=0) <= inst.slack))
+
     def in_words(self, ended: bool = False) -> str:
         """What looks right and what is missing; `ended`: by a budget, so that it would be missing still."""
         parts = [f"Looks Pareto optimal: {', '.join(self.pareto_names)}."]
+        parts += tied_words(self.near_ties, self.all_equal)
         parts.append(f"The closest alternative: {self.evidence.alternative or 'none'}.")
         if self.setting.own:
             return " ".join([*parts, f"{self.setting.rule.name}'s own test at delta {self.delta:g} is not passed yet."])
@@ -170,10 +219,12 @@ class Standing:
         names, (better, worse, facet, kind) = self.setting.labels.arms, self.margin()[1]
         when = "since the pilot" if self.course.whole[kernels.PILOT] else "so far"
         if kind == IN_FRONT:
-            if not np.any(inst.S[better] > inst.S[worse]):
-                return f"{when} {names[better]} is nowhere ahead of {names[worse]}"
-        elif not np.any(np.all(inst.S[inst.mask] > inst.S[worse], axis=1)):
-            return f"{when} no option that looks Pareto optimal is ahead of {names[worse]} in everything"
+            if not np.any(inst.S[better] + inst.slack > inst.S[worse]):
+                behind = "is nowhere ahead of" if not inst.lenient else "is behind, by more than the tolerance,"
+                return f"{when} {names[better]} {behind} {names[worse]}"
+        elif not np.any(np.all(inst.S[inst.mask] + inst.slack > inst.S[worse], axis=1)):
+            within = " within the tolerance" if inst.lenient else ""
+            return f"{when} no option that looks Pareto optimal is ahead of {names[worse]} in everything{within}"
         if np.any(fresh.spread[inst.law == STUDENT] <= 0.0) or np.any(fresh.spread_f[fresh.kind != PARTS] <= 0.0):
             return "a variance is not known, nor will be: the pilot, which sets its scale, saw no option vary"
         if fresh.kind[facet] == SHARED:
@@ -190,7 +241,7 @@ class Standing:
         n, laws = self.n_pulls, self.setting.laws
         return value if laws is None or not laws.shared.any() else 0.5 * n * float(np.log1p(2.0 * value / n))
 
-    def _paid(self) -> float:
+    def paid(self) -> float:
         """The price of the binding test."""
         better, worse, _, kind = self.margin()[1]
         price = self.course.price

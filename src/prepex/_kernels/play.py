@@ -6,7 +6,7 @@ Legend
     code           HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN (own.py), or PYTHON: not watched here (T,)
     level          what the evidence must reach, but for what grows with the counts                 (T, D)
     time, answer   first time it does (0: not yet), and the Pareto set then                         (T, D), (T, D, K)
-    moment, wrong  times at which the current set is compared with the true one, and the outcome    (G,)
+    moment, then   times at which the current answer is noted, and the answers                     (G,), (G, K)
 """
 
 from typing import NamedTuple
@@ -33,19 +33,18 @@ class Stops(NamedTuple):
     time: Ints
     answer: Bools
     moment: Ints
-    wrong: Bools
-    right: Bools
+    then: Bools
 
 
 @part
 def check_moments(course: Course, stops: Stops) -> bool:
-    """Compare the Pareto set of the means with the true one if now is the time; True when no such time is left."""
+    """Note the Pareto set of the means if now is the time; True when no such time is left."""
     mask, t = course.near.inst.mask, course.whole[PULLS]
     past = True
     for g in range(stops.moment.size):
         if stops.moment[g] == t:
             for k in range(mask.size):
-                stops.wrong[g] = stops.wrong[g] or mask[k] != stops.right[k]
+                stops.then[g, k] = mask[k]
         past = past and stops.moment[g] <= t
     return past
 

@@ -66,7 +66,10 @@ def read_problem(
         family = choose_family(table.objectives, table.families, families, numbers)
         laws = family.laws(1, len(table.objectives)) if family is not None else None
         if laws is not None and laws.unknown and laws.noise is None and not order_only:
-            raise InputError("family of a simulation must say what the variance truly is: unknown(2.0), got no number")
+            raise InputError(
+                "family of a simulation must say what the variance truly is: unknown(2.0), or of the logarithm: "
+                "lognormal(0.01), got no number"
+            )
         if family is None:
             raise InputError(
                 "variance must be given for a CSV file: --variance 0.5, or one per objective: --variance 0.5,2; "

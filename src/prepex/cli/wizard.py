@@ -105,8 +105,8 @@ def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
         answers["minimise"] = _prompt(words, lambda text: _some(text, answers["objectives"]), default="")
     if not answers["variance"] and not answers["family"]:
         typer.echo("How are outcomes spread? The variance of one measurement, or a word: unknown or shared (a variance")
-        typer.echo("to be estimated, for each option or for all), bernoulli (0 or 1), poisson (counts), exponential")
-        typer.echo("(positive times).")
+        typer.echo("to be estimated, for each option or for all), lognormal (positive, compared by factors: times,")
+        typer.echo("sizes), bernoulli (0 or 1), poisson (counts), exponential (waiting times).")
         answers["family"] = [f"{name}={_prompt(f'  {name}', partial(_spread, name))}" for name in answers["objectives"]]
     if not answers["cone"]:
         words = "Preference cone: orthant (more of everything is better), angle:120, facets:1,0.5/0.5,1, ..."

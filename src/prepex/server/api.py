@@ -111,12 +111,14 @@ def _add_reading(router: APIRouter, studies: Studies) -> None:
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     ) -> dict[str, Any]:
         """The log after a position. To observers a pull has a number, but no token."""
-        found = [event._asdict() for event in studies[name].study.events(after, limit + 1)]
+        study = studies[name].study
+        found = [event._asdict() for event in study.events(after, limit + 1)]
+        arms = study.arms_of({event["pull"] for event in found[:limit] if event["pull"] is not None})
         if not who.may("worker"):
             for event in found:
                 if "token" in event["data"]:
                     event["data"]["token"] = _number(event["data"]["token"])
-        return {"events": found[:limit], "more": len(found) > limit}
+        return {"events": found[:limit], "arms": arms, "more": len(found) > limit}
 
 
 def _add_files(router: APIRouter, studies: Studies) -> None:

@@ -106,11 +106,8 @@ class Create(Body):
 
     def settings(self) -> dict[str, Any]:
         """The arguments of Study.create, apart from the name."""
-        plain = ("delta", "threshold", "minimise", "seed", "max_pulls", "max_pending", "lease", "max_waiting")
-        given = self.model_dump(include=set(plain))
-        return given | {
-            "arms": self.arms,
-            "objectives": self.objectives,
+        said_otherwise = {"name", "variance", "family", "cone", "rule"}
+        return self.model_dump(exclude=said_otherwise) | {
             "family": self._family(),
             "cone": _cone(self.cone),
             "sampling": RULES[self.rule](alternatives="complete"),
@@ -216,7 +213,8 @@ EventForm: Any = create_model(
 
 
 class Page(BaseModel):
-    """Part of a log. `more`: ask again after the last position."""
+    """Part of a log. `arms`: which option, by its place, a pull is of. `more`: ask again after the last position."""
 
     events: list[EventForm]
+    arms: dict[int, int]
     more: bool

@@ -1,23 +1,23 @@
 """A study as the server has it: what is read comes from the last published answer, and never waits for who writes.
 
 Every answer belongs to a head of the log. A reader looks up the head, which nobody can lock; if the published answer is
-of this head it is the answer, else it is computed anew. If that takes long, because the worker is busy or a large
-import must be read in, the reader gets the last one: whole, and old by as much as it says.
+of this head it is the answer, else it is computed anew. If that takes more than a moment, because the worker is busy or
+a large import must be read in, the reader gets the last one: whole, and marked as one of some moments ago. Where an
+answer costs little it comes with every change (worker.py), so that who has written sees it.
 """
 
 import threading
 import time
 from concurrent.futures import Future, wait
-from typing import Any, NamedTuple
+from typing import Any
 
 from prepex.server.crew import LostError, Runner, TooLongError
 from prepex.server.tasks import APART, Answer, Done, View
 from prepex.study.storage import BusyError, Storage
 from prepex.study.study import Study
 
-# Seconds that a reader waits for a newer answer than the last one; and if one of this server's own writes would be
-# missing in it, which a client would take for lost.
-GLANCE, OWN = 0.06, 5.0
+# Seconds that a reader waits for a newer answer than the last one.
+GLANCE = 0.06
 # Seconds that a request waits for its turn: to be computed, or to write.
 TURN = 5.0
 # Seconds between two tries to write.
@@ -26,21 +26,13 @@ AGAIN = 0.05
 PAUSE = 300.0
 
 
-class Asked(NamedTuple):
-    """An answer that is being computed, and the writes of this server that it has seen."""
-
-    future: "Future[Any]"
-    writes: int
-
-
 class Published:
     """The last answer of one kind."""
 
     def __init__(self, served: "Served", task: str) -> None:
         self.served, self.task = served, task
         self.last: Any = None
-        self.seen = 0
-        self._asked: list[Asked] = []
+        self._asked: list[Future[Any]] = []
         # (the head at which it took too long, when to try again, what is said)
         self._refused: tuple[str, float, Exception] = ("", 0.0, TooLongError())
         self._lock = threading.Lock()
@@ -49,7 +41,7 @@ class Published:
         """(the answer now, True), or (the last one, False)."""
         head = self.served.head()
         with self._lock:
-            last, asked = self.last, None
+            last = self.last
             if last is not None and last.head == head:
                 return last, True
             if self._refused[0] == head and time.monotonic() < self._refused[1]:
@@ -57,17 +49,16 @@ class Published:
                     return last, False
                 raise self._refused[2]
             # One that has not begun will see this head; one that has begun may not.
-            asked = next((each for each in self._asked if not each.future.running() and not each.future.done()), None)
-            patience = TURN if last is None else OWN if self.seen < self.served.writes else GLANCE
+            asked = next((each for each in self._asked if not each.running() and not each.done()), None)
         if asked is None:
             asked = self._ask(head)
-        done, _ = wait([asked.future], patience)
-        if not done and last is None and asked.future.running():
+        done, _ = wait([asked], TURN if last is None else GLANCE)
+        if not done and last is None and asked.running():
             # Nothing to show yet, and it is under way: it ends by itself, or is stopped.
-            wait([asked.future])
-        if asked.future.done():
+            wait([asked])
+        if asked.done():
             try:
-                return asked.future.result(), True
+                return asked.result(), True
             except (TooLongError, LostError, BusyError):
                 if last is None:
                     raise
@@ -76,28 +67,27 @@ class Published:
             raise BusyError("the study waits for its turn to be computed")
         return last, False
 
-    def accept(self, answer: Answer, writes: int) -> None:
+    def accept(self, answer: Answer) -> None:
         """One that came with a change, unless there is a newer one."""
         with self._lock:
             if self.last is None or answer.status.events >= self.last.status.events:
-                self.last, self.seen = answer, max(self.seen, writes)
+                self.last = answer
 
-    def _ask(self, head: str) -> Asked:
-        writes = self.served.writes
-        made = Asked(self.served.runner.submit(self.served.name, self.task, first=True), writes)
+    def _ask(self, head: str) -> "Future[Any]":
+        made = self.served.runner.submit(self.served.name, self.task, first=True)
         with self._lock:
             self._asked.append(made)
-        made.future.add_done_callback(lambda _: self._publish(made, head))
+        made.add_done_callback(lambda _: self._publish(made, head))
         return made
 
-    def _publish(self, asked: Asked, head: str) -> None:
+    def _publish(self, asked: "Future[Any]", head: str) -> None:
         with self._lock:
             self._asked.remove(asked)
-            if asked.future.cancelled():
+            if asked.cancelled():
                 return
-            error = asked.future.exception()
+            error = asked.exception()
             if error is None:
-                self.last, self.seen = asked.future.result(), max(self.seen, asked.writes)
+                self.last = asked.result()
             elif isinstance(error, TooLongError):
                 self._refused = head, time.monotonic() + PAUSE, error
 
@@ -107,9 +97,7 @@ class Served:
 
     def __init__(self, storage: Storage, name: str, runner: Runner) -> None:
         self.study, self.name, self.runner = Study(storage, name), name, runner
-        # Writes of this server that have been acknowledged.
-        self.writes = 0
-        self._turn, self._lock = threading.Lock(), threading.Lock()
+        self._turn = threading.Lock()
         self._answer, self._view = Published(self, "answer"), Published(self, "view")
 
     def head(self) -> str:
@@ -145,16 +133,13 @@ class Served:
                     if time.monotonic() > end:
                         raise
                     time.sleep(AGAIN)
-            # Before the next one may begin: a reader must know that there is something newer.
             return self._noted(done)
         finally:
             self._turn.release()
 
     def _noted(self, done: Done) -> Any:
-        with self._lock:
-            self.writes += 1
-            if done.answer is not None:
-                self._answer.accept(done.answer, self.writes)
+        if done.answer is not None:
+            self._answer.accept(done.answer)
         return done.result
 
     def _result(self, task: str, given: tuple[Any, ...], end: float) -> Any:

@@ -101,6 +101,7 @@ class Status:
     reached, needed, forecast   as in Experiment; reached is None before it means anything
     events, head   the length of the log, and its last hash
     clock          words about the latest jump of the clock by more than a day; None: there was none
+    warning        words about a tolerance that makes all options equal; None: it does not
     """
 
     name: str
@@ -124,6 +125,7 @@ class Status:
     events: int
     head: str
     clock: str | None
+    warning: str | None
 
     @property
     def done(self) -> bool:

@@ -1,7 +1,7 @@
 """An independent check of a certificate, with its log or without. It needs numpy, for odd cones scipy, and shares no
-code with the rest: this file, check_read.py and check_form.py, which read strictly, check_log.py for the log,
-check_facts.py for what the tests look at, check_laws.py for families beyond the known Gaussian, check_evidence.py for
-other thresholds.
+code with the rest: this file, check_read.py, check_settings.py and check_form.py, which read strictly, check_log.py for
+the log, check_facts.py for what the tests look at, check_laws.py for families beyond the known Gaussian,
+check_evidence.py for other thresholds.
 
 Everything is computed by definition (docs/certified.md): hashes, the order of the outcomes, the pilot's shares of
 delta, and every test, each e-value by bisection on the slope of a convex function. Then every number and every name
@@ -11,6 +11,7 @@ Legend
     K, L, m   arms, objectives, facets            W   facets (m, L)
     N, S      counts (K,) and mean facet scores (K, m) of all outcomes;  n, F: of those after the pilot
     var       variance of one outcome's facet score (K, m)
+    slack     of a tolerance: the score of the better arm of a test is raised by it (m,)
     price     in front, out of front, as rival (3, K)
 """
 
@@ -101,7 +102,7 @@ def pareto(S: Floats) -> Bools:
     return np.array([not np.any((row <= S).all(axis=1) & (row < S).any(axis=1)) for row in S])
 
 
-def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
+def pilot_prices(S: Floats, N: Floats, var: Floats, slack: Floats) -> Floats:
     """-log of the shares that a pilot with these statistics gives; no pilot: equal shares."""
     K, m = S.shape
     if not N.any():
@@ -111,7 +112,7 @@ def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
     for i in range(K):
         # How far i is ahead of the others, or those of the front of i.
         others, sign = (np.arange(K) != i, 1.0) if front[i] else (front, -1.0)
-        ratio = 0.5 * np.maximum(sign * (S[i] - S[others]), 0.0) ** 2 / (V[i] + V[others])
+        ratio = 0.5 * np.maximum(sign * (S[i] - S[others]) + slack, 0.0) ** 2 / (V[i] + V[others])
         c[i] = ratio.max(axis=1).min(initial=np.inf) if front[i] else ratio.min(axis=1).max()
     doubt = np.exp(-2.0 * np.minimum(c, 300.0))
     rival = np.where(front, 1.0, doubt)
@@ -123,14 +124,14 @@ def pilot_prices(S: Floats, N: Floats, var: Floats) -> Floats:
 class Gaps:
     """e of known Gaussians."""
 
-    def __init__(self, late: Sample, var: Floats, rho: Floats) -> None:
-        self.late, self.var, self.rho = late, var, rho
+    def __init__(self, late: Sample, var: Floats, rho: Floats, slack: Floats) -> None:
+        self.late, self.var, self.rho, self.slack = late, var, rho, slack
 
     def of(self, i: Ints, j: Ints) -> Floats:
         """e_f(i over j) of so many pairs (n, m)."""
         F, n, m = self.late.score, self.late.n, self.var.shape[1]
         counts, var = (np.repeat(n[i], m), np.repeat(n[j], m)), (self.var[i].ravel(), self.var[j].ravel())
-        return e_values((F[i] - F[j]).ravel(), counts, var, self.rho).reshape(-1, m)
+        return e_values((F[i] - F[j] + self.slack).ravel(), counts, var, self.rho).reshape(-1, m)
 
 
 def arm_tests(front: Bools, e: Pairs, price: Floats) -> list[Test | None]:
@@ -302,10 +303,10 @@ def _compute_tests(design: Design, facts: Facts, front: Bools) -> tuple[Floats, 
     pilot, late = facts.pilot, facts.late
     assert pilot is not None and late is not None
     var = design.var if design.laws is None else check_laws.variances(design.laws, design.W, pilot)
-    price = pilot_prices(pilot.score, pilot.n, var)
-    e: Pairs = Gaps(late, var, design.rho)
+    price = pilot_prices(pilot.score, pilot.n, var, design.slack)
+    e: Pairs = Gaps(late, var, design.rho, design.slack)
     if design.laws is not None:
-        e = check_laws.Tests(design.laws, design.W, pilot, late)
+        e = check_laws.Tests(design.laws, design.W, design.slack, pilot, late)
     return price, e, arm_tests(front, e, price)
 
 

@@ -1,11 +1,11 @@
 """The evidence behind the thresholds heuristic and kaufmann_koolen, for check.py: what the cheapest instance with
 another Pareto set costs, by definition and numpy only.
 
-A piece of alternatives is a star: a hub arm j and constraints (a, f), each w_f . (x_j - x_a) >= 0.
-    Remove(i, j)   j comes to dominate i, both of P: hub j, the constraints (i, f) of all facets
+A piece of alternatives is a star: a hub arm j and constraints (a, f), each w_f . (x_j - x_a) >= slack_f.
+    Remove(i, j)   j comes to dominate i, both of P (with a tolerance, any j): hub j, the constraints (i, f) of all
     Add(j)         j comes to be Pareto optimal: hub j, for every a of P one facet f; branch and bound over the choices
 The closest point of a star by its dual, concave in y >= 0 (docs/certified.md, step 6, has the case of one constraint):
-    D(y) = sum_k N_k d(M_k, x_k) + sum_c y_c left_c,   left_c = w_c . (x_a - x_hub) = dD/dy_c
+    D(y) = sum_k N_k d(M_k, x_k) + sum_c y_c left_c,   left_c = w_c . (x_a - x_hub) + slack_c = dD/dy_c
 
 Legend
     push   what pulls an arm's mean: sum_c y_c w_c for the hub, minus y_c w_c for the arms of the constraints   (L,)
@@ -36,6 +36,7 @@ class Stars:
     def __init__(self, design: Design, facts: Facts) -> None:
         whole = facts.whole
         self.W, self.N, self.M, self.S = design.W, whole.n, whole.mean, whole.score
+        self.slack = design.slack
         self.covariance, self.laws = design.covariance, [law for law, _ in design.laws or ()]
         K, L = self.M.shape
         self.scale, self.cap = np.ones((K, L)), np.full(K, np.inf)
@@ -50,7 +51,7 @@ class Stars:
                 self.scale[:, q] = square.sum() / free if free >= 2 and square.sum() > 0 else BLIND
         single = bool(((self.W != 0.0).sum(axis=1) == 1).all())
         # Facets of one objective each: the hub pools with the arms above it, convex or not.
-        self.plain = bool(self.laws) and single and "student" not in self.laws
+        self.plain = bool(self.laws) and single and "student" not in self.laws and not self.slack.any()
         if not self.plain:
             for law in {*self.laws} & {*BORDER}:
                 self.cap = np.minimum(self.cap, BORDER[law] * self.N)
@@ -84,11 +85,12 @@ class Stars:
 
     def _dual(self, hub: int, links: Links, y: Floats) -> tuple[float, Floats, Floats, Floats]:
         """D, its gradient, minus its second derivative, and the hub's scores."""
-        facets = self.W[[f for _, f in links]]
+        chosen = [f for _, f in links]
+        facets = self.W[chosen]
         arms = sorted({a for a, _ in links})
         place = np.array([arms.index(a) for a, _ in links])
         value, x_hub, soft_hub = self._moved(hub, y @ facets)
-        left, Q = -facets @ x_hub, facets @ soft_hub @ facets.T
+        left, Q = self.slack[chosen] - facets @ x_hub, facets @ soft_hub @ facets.T
         for p, a in enumerate(arms):
             own = np.flatnonzero(place == p)
             cost, x, soft = self._moved(a, -y[own] @ facets[own])
@@ -132,9 +134,9 @@ class Stars:
         return cost, scores - self.W @ self.M[0]
 
     def remove(self, i: int, j: int) -> float:
-        """j comes to dominate i."""
+        """j comes to dominate i, by as much as matters."""
         cap = min(self.cap[i], self.cap[j])
-        if cap <= 0 or np.all(self.S[j] >= self.S[i]):
+        if cap <= 0 or np.all(self.S[j] >= self.S[i] + self.slack):
             return 0.0
         return min(self.value(j, [(i, f) for f in range(len(self.W))])[0], float(cap))
 
@@ -150,7 +152,7 @@ class Stars:
             value, scores = self.value(j, links) if links else (0.0, self.S[j] - self.W @ self.M[0])
             if value >= best:
                 continue
-            left = rest - scores
+            left = rest - scores + self.slack
             left[[front.index(a) for a, _ in links]] = 0.0
             above = (left > size).all(axis=1)
             if not above.any():
@@ -213,8 +215,10 @@ def arm_values(design: Design, facts: Facts, front: Bools, needed: float, paper:
     n = float(facts.whole.n.sum())
     ceiling = 1.01 * (0.5 * n * math.expm1(2.0 * needed / n) if shared else needed) + 1.0
     values = [math.inf] * K
+    # With a tolerance an arm outside P may come to beat one of P before it belongs to P itself.
+    rivals = range(K) if design.slack.any() else inside
     for i in inside:
-        values[i] = min((stars.remove(i, j) for j in inside if j != i), default=math.inf)
+        values[i] = min((stars.remove(i, j) for j in rivals if j != i), default=math.inf)
     for j in outside:
         values[j] = stars.add(j, inside, max(min(values), ceiling))
     evidence = min(values)

@@ -26,7 +26,11 @@ Document = Mapping[str, Any]
 
 @dataclass
 class Design:
-    """The settings that the statistics need. W (m, L): facets for outcomes in the user's signs."""
+    """The settings that the statistics need.
+
+    W       facets for outcomes in the user's signs                             (m, L)
+    slack   what a difference may be on a facet without mattering               (m,)
+    """
 
     arms: list[str]
     objectives: list[str]
@@ -37,6 +41,7 @@ class Design:
     pilot: int
     delta: float
     laws: list[tuple[str, float]] | None
+    slack: Floats
 
     @classmethod
     def read(cls, settings: Document) -> "Design":
@@ -49,11 +54,15 @@ class Design:
         if laws is None and "variance" in family:
             covariance = np.diag(np.broadcast_to(np.array(family["variance"], dtype=float), L))
         covariance = np.broadcast_to(covariance, (K, L, L))
-        W = np.array(settings["cone"]["facets"], dtype=float) * signs
+        facets = np.array(settings["cone"]["facets"], dtype=float)
+        W = facets * signs
+        # A tolerance on a border of the cone may be a rounding outside.
+        slack = np.maximum(facets @ np.array(settings.get("tolerance", np.zeros(L)), dtype=float), 0.0)
         var = np.einsum("fp,kpq,fq->kf", W, covariance, W)
         rho = np.array(threshold.get("grid", [1.0]), dtype=float)
         arms, objectives = labels["arms"], labels["objectives"]
-        return cls(arms, objectives, W, covariance, var, rho, pilot_pulls(dict(settings)), settings["delta"], laws)
+        pilot, delta = pilot_pulls(dict(settings)), settings["delta"]
+        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack)
 
     def origin(self, row: Floats) -> Floats:
         """`row` where an objective is Gaussian, of known variance or not; else 0."""

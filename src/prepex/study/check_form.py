@@ -11,11 +11,11 @@ from prepex.study.check_read import (
     number,
     numbers,
     refuse,
-    require_settings,
     same,
     whole,
     words,
 )
+from prepex.study.check_settings import require_settings
 
 FORMAT = "prepex certificate 2"
 TOP = (

@@ -199,13 +199,15 @@ def _normal_gamma(ss: Decimal, alpha: Decimal, beta: Decimal, *arms: Decimal) ->
 class Tests:
     """e of every pair and facet."""
 
-    def __init__(self, laws: Sequence[tuple[str, float]], W: Floats, pilot: Sample, late: Sample) -> None:
-        self.laws, self.W, self.pilot, self.late = laws, W, pilot, late
+    def __init__(
+        self, laws: Sequence[tuple[str, float]], W: Floats, slack: Floats, pilot: Sample, late: Sample
+    ) -> None:
+        self.laws, self.W, self.slack, self.pilot, self.late = laws, W, slack, pilot, late
         self.free = float(pilot.n.sum() - pilot.n.size)
 
     def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
         """e_f(i over j) of so many pairs (n, m); -inf where i is not ahead."""
-        ahead = self.late.score[i] > self.late.score[j]
+        ahead = self.late.score[i] - self.late.score[j] + self.slack > 0
         found = np.full(ahead.shape, -np.inf)
         for pair, f in np.argwhere(ahead).tolist():
             found[pair, f] = self.test(int(i[pair]), int(j[pair]), f)
@@ -223,7 +225,7 @@ class Tests:
     def stream(self, i: int, j: int, f: int, own: bool) -> float:
         """Of one Gaussian stream w . X of unknown variance."""
         late, pilot, pair = self.late, self.pilot, np.array([i, j])
-        n, ss, gap = late.n[pair], late.line[pair, f], late.score[i, f] - late.score[j, f]
+        n, ss, gap = late.n[pair], late.line[pair, f], late.score[i, f] - late.score[j, f] + self.slack[f]
         off, n0 = late.score[pair, f] - pilot.score[pair, f], pilot.n[pair]
         spread = pilot.line[:, f].sum() / self.free if self.free > 0 else 0.0
         if spread <= 0:
@@ -269,10 +271,10 @@ class Tests:
         return penalty_of_law(law, n, x, n0, m0)
 
     def cost(self, i: int, j: int, f: int, seen: Sequence[int]) -> float:
-        """min of N_i d + N_j d with j level on facet f: pooled, or the dual by bisection of its slope."""
+        """min of N_i d + N_j d with j ahead by the slack on facet f: pooled, or the dual by bisection of its slope."""
         late, w = self.late, self.W[f]
         pair = ((i, 1.0), (j, -1.0))
-        if len(seen) == 1:
+        if len(seen) == 1 and self.slack[f] == 0.0:
             q = seen[0]
             x = float((late.n[[i, j]] * late.mean[[i, j], q]).sum() / late.n[[i, j]].sum())
             return sum(late.n[k] * divergence(self.laws[q][0], late.mean[k, q], x, self.laws[q][1]) for k, _ in pair)
@@ -295,14 +297,21 @@ class Tests:
                     slope += sign * w[q] * (x - mu)
             return value + y * slope, slope
 
-        ahead = sum(float(w[q] * (late.mean[i, q] - late.mean[j, q])) for q in seen)
+        ahead = float(self.slack[f]) + sum(float(w[q] * (late.mean[i, q] - late.mean[j, q])) for q in seen)
         low, high = 0.0, 1.0
         while at(high)[1] > 0 and high < 1e12:
             low, high = high, 2.0 * high
         for _ in range(100):
             y = 0.5 * (low + high)
             low, high = (y, high) if at(y)[1] > 0 else (low, y)
-        # Beyond the region where a law is convex everything costs at least this much for one outcome.
-        border = {"exponential": math.log(2.0) - 0.5} | dict.fromkeys(UNKNOWN, 0.5 * math.log(2.0))
-        least = min(border.get(law, math.inf) for law, _ in self.laws)
-        return min(max(at(low)[0], 0.0), least * float(late.n[[i, j]].min()))
+        return min(max(at(low)[0], 0.0), self.least(i), self.least(j))
+
+    def least(self, k: int) -> float:
+        """What anything costs beyond the region where the laws of arm k are convex; 0 if a variance says nothing."""
+        n, found = float(self.late.n[k]), math.inf
+        for q, (law, _) in enumerate(self.laws):
+            if law == "exponential":
+                found = min(found, math.log(2.0) - 0.5)
+            elif law in UNKNOWN:
+                found = min(found, 0.5 * math.log(2.0) if n > 2 and self.late.square[k, q] > 0 else 0.0)
+        return n * found

@@ -26,15 +26,14 @@ from prepex.study.check_read import (
     RefusedError,
     choice,
     fields,
-    in_support,
     number,
     parse,
     refuse,
-    require_settings,
     same,
     text,
     whole,
 )
+from prepex.study.check_settings import in_support, require_settings
 
 Block = tuple[int, list[float], int]
 KINDS = ("config", "asked", "told", "corrected", "voided", "expired", "imported", "extended")

@@ -1,4 +1,4 @@
-"""Strict reading, for check.py: JSON that prepex could have written, and settings that it would have accepted.
+"""Strict reading, for check.py: JSON that prepex could have written.
 
 Whatever is odd is refused: unknown or repeated fields, other types (True is no number, 1.0 no count), numbers that are
 not finite, names that are not known. Nothing but Python and numpy.
@@ -6,9 +6,8 @@ not finite, names that are not known. Nothing but Python and numpy.
 
 import json
 import math
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,30 +20,8 @@ DEEPEST = 12
 LARGEST, SMALLEST = 1e100, 1e-100
 # Outcomes in one summary; any other count; a seed.
 MOST, COUNT, SEED = 1_000_000, 2**53 - 1, 2**128 - 1
-# Every pair of arms is looked at on every facet.
-MOST_ARMS, MOST_OBJECTIVES, MOST_FACETS = 2000, 100, 1000
-# Characters of a name. Directions nearer than SAME are the same.
-LONGEST_NAME, SAME = 1000, 1e-9
-LAWS = ("Bernoulli", "Poisson", "Exponential")
-RULES: dict[str, tuple[str, ...]] = {
-    "frappe": (),
-    "information": ("follow",),
-    "prets": ("gap",),
-    "tns": (),
-    "oracle": ("allocation",),
-    "uniform": (),
-    "psips": ("max_tries",),
-    "ape": (),
-    "auer": (),
-}
-OWN = ("psips", "ape", "auer")
-THRESHOLDS: dict[str, tuple[str, ...]] = {
-    "certified": ("grid", "pilot"),
-    "heuristic": (),
-    "kaufmann_koolen": (),
-    "own": (),
-}
-SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
+# Characters of a name.
+LONGEST_NAME = 1000
 
 
 class RefusedError(ValueError):
@@ -208,181 +185,3 @@ def words(where: str, value: Any) -> list[str]:
     if len({*given}) < len(given):
         refuse(where, "names that differ", given)
     return given
-
-
-# Settings
-
-
-def require_settings(given: Any) -> None:
-    """Settings of a study that prepex would have created."""
-    fields("settings", given, SETTINGS)
-    labels = fields("labels", given["labels"], ("arms", "objectives", "minimise"))
-    arms, objectives = words("arms", labels["arms"]), words("objectives", labels["objectives"])
-    minimised = words("minimise", labels["minimise"])
-    if minimised != [name for name in objectives if name in minimised]:
-        refuse("minimise", "objectives in their order", minimised)
-    K, L = whole("arms", len(arms), 1, MOST_ARMS), whole("objectives", len(objectives), 1, MOST_OBJECTIVES)
-    laws = _require_family(given["family"], K, L)
-    _require_cone(given["cone"], L)
-    rule, threshold = given["sampling"], given["threshold"]
-    _require_rule(rule, K)
-    _require_threshold(threshold)
-    number("delta", given["delta"], 0.0, math.nextafter(1.0, 0.0))
-    whole("seed", given["seed"], high=SEED)
-    if given["max_pulls"] is not None:
-        whole("max_pulls", given["max_pulls"], K)
-    whole("max_pending", given["max_pending"], 1)
-    own = rule["name"] in OWN
-    if (own and "known" not in laws) or (threshold["name"] == "own" and not own):
-        refuse("sampling", "a rule that fits family and threshold", rule["name"])
-    if threshold["name"] == "kaufmann_koolen" and "unknown" in laws:
-        refuse("threshold", "another one for an unknown variance", threshold["name"])
-    # The pilot sets the priors; a variance takes two outcomes.
-    least = 0 if "known" in laws else 2 if "unknown" in laws else 1
-    if threshold["name"] == "certified" and threshold["pilot"] is not None and threshold["pilot"] < least:
-        refuse("pilot", f"at least {least} for this family", threshold["pilot"])
-
-
-def _require_family(given: Any, K: int, L: int) -> set[str]:
-    """The kinds of its objectives: known (covariance of all), unknown (variance), law."""
-    name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", "Product", *LAWS))
-    if name in LAWS:
-        fields("family", given, ("name",))
-        return {"law"}
-    if name == "Product":
-        fields("family", given, ("name", "families"))
-        for single in listing("families", given["families"], L):
-            _require_single(single)
-        unknown = any(single.get("variance") == "unknown" for single in given["families"])
-        return {"unknown"} if unknown else {"law"}
-    if "covariance" in given:
-        fields("family", given, ("name", "covariance"))
-        rows = listing("covariance", given["covariance"])
-        stacked = bool(rows) and type(rows[0]) is list and bool(rows[0]) and type(rows[0][0]) is list
-        array = numbers("covariance", rows, (K, L, L) if stacked else (L, L)).reshape(-1, L, L)
-        size, other = np.abs(array).max(axis=(1, 2), keepdims=True), np.swapaxes(array, 1, 2)
-        if np.any(np.abs(array - other) > 1e-12 * size + 1e-10 * np.abs(other)):
-            refuse("covariance", "symmetric", given["covariance"])
-        if np.any(np.linalg.eigvalsh(array)[:, 0] <= 1e-12 * size[:, 0, 0]):
-            refuse("covariance", "positive definite", given["covariance"])
-        for variance in np.diagonal(array, axis1=1, axis2=2).ravel().tolist():
-            number("variance", variance, SMALLEST)
-        return {"known"}
-    fields("family", given, ("name", "variance"), ("shared",))
-    if type(given["variance"]) is str:
-        _require_single(given)
-        return {"unknown"}
-    fields("family", given, ("name", "variance"))
-    if type(given["variance"]) is list:
-        numbers("variance", given["variance"], (L,), SMALLEST)
-    else:
-        number("variance", given["variance"], SMALLEST)
-    return {"known"}
-
-
-def _require_single(given: Any) -> None:
-    """The family of one objective."""
-    name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", *LAWS))
-    if name in LAWS:
-        fields("family", given, ("name",))
-        return
-    fields("family", given, ("name", "variance"), ("shared",))
-    if type(given["variance"]) is not str:
-        fields("family", given, ("name", "variance"))
-        number("variance", given["variance"], SMALLEST)
-        return
-    choice("variance", given["variance"], ("unknown",))
-    if given.get("shared", True) is not True:
-        refuse("shared", "true, or left out", given["shared"])
-
-
-def _require_cone(given: Any, L: int) -> None:
-    fields("cone", given, ("facets", "name"))
-    facets = numbers("facets", given["facets"], (None, L))
-    whole("facets", len(facets), 1, MOST_FACETS)
-    if np.any(np.abs(np.linalg.norm(facets, axis=1) - 1.0) > SAME) or np.linalg.matrix_rank(facets, tol=SAME) < L:
-        refuse("facets", "unit rows of a pointed cone", given["facets"])
-    if _depth(facets) <= SAME:
-        refuse("facets", "those of a cone with an interior", given["facets"])
-    _require_cone_name(text("cone", given["name"]), facets)
-
-
-def _depth(facets: Any) -> float:
-    """How far inside all facets a point with entries of at most 1 can be: often the sum of the normals is."""
-    ahead = facets.sum(axis=0)
-    found = float((facets @ ahead).min() / max(np.abs(ahead).max(), 1e-300))
-    if found > SAME:
-        return found
-    from scipy.optimize import linprog
-
-    m, L = facets.shape
-    inside = linprog(
-        np.append(np.zeros(L), -1.0),
-        A_ub=np.hstack([-facets, np.ones((m, 1))]),
-        b_ub=np.zeros(m),
-        bounds=[(-1, 1)] * L + [(None, 1)],
-    )
-    return float(-inside.fun)
-
-
-def _require_cone_name(name: str, facets: Any) -> None:
-    """A name says how the cone was made: it must be that cone."""
-    m, L = facets.shape
-    if name in ("", f"orthant({L})"):
-        good = not name or np.array_equal(facets, np.eye(L))
-    elif found := re.fullmatch(r"angle\(([0-9]{1,9}(\.[0-9]{1,12})?(e-[0-9]{1,3})?)\)", name, re.ASCII):
-        # Six digits of the angle are in the name.
-        angle = math.radians(float(found[1]))
-        lean = 0.5 * angle - 0.25 * math.pi
-        rows = np.array([[math.cos(lean), math.sin(lean)], [math.sin(lean), math.cos(lean)]])
-        good = (
-            f"{float(found[1]):g}" == found[1]
-            and (m, L) == (2, 2)
-            and np.abs(facets - rows).max() <= 5e-6 * angle + SAME
-        )
-    else:
-        # Rates are not in the name, but more of everything is better whatever they are.
-        good = bool(re.fullmatch(r"tradeoffs\(.*\)", name)) and name.isprintable() and facets.min() >= -SAME
-    if not good:
-        refuse("cone", "named as it was made", name)
-
-
-def _require_rule(given: Any, K: int) -> None:
-    name = choice("sampling", given.get("name") if type(given) is dict else None, RULES)
-    fields("sampling", given, ("name", "alternatives", *RULES[name]))
-    choice("alternatives", given["alternatives"], ("complete", "paper"))
-    if name == "information":
-        choice("follow", given["follow"], ("auto", "evidence", "margin"))
-    elif name == "prets":
-        number("gap", given["gap"], 0.0, math.nextafter(1.0, 0.0))
-    elif name == "oracle":
-        for share in listing("allocation", given["allocation"], K):
-            number("allocation", share, 0.0, whole_too=True)
-    elif name == "psips":
-        whole("max_tries", given["max_tries"], 1)
-
-
-def _require_threshold(given: Any) -> None:
-    name = choice("threshold", given.get("name") if type(given) is dict else None, THRESHOLDS)
-    fields("threshold", given, ("name", *THRESHOLDS[name]))
-    if name == "certified":
-        for rho in listing("grid", given["grid"]):
-            number("grid", rho, 0.0, whole_too=True)
-        if not given["grid"]:
-            refuse("grid", "at least one constant", given["grid"])
-        if given["pilot"] is not None:
-            whole("pilot", given["pilot"])
-
-
-def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> bool:
-    """Can the family of an objective give this outcome, or this mean of n?"""
-    single = family["families"][place] if family["name"] == "Product" else family
-    if single["name"] == "Exponential":
-        return value >= SMALLEST
-    if single["name"] == "Gaussian":
-        return n == 1 or single.get("variance") != "unknown"
-    # Sums of whole numbers: a mean is their sum over n, to the last digit.
-    total = round(value * n)
-    return total >= 0 and total / n == value and (value <= 2.0**53 if single["name"] == "Poisson" else total <= n)

@@ -12,6 +12,7 @@ import numpy as np
 
 from prepex._checks import Floats
 from prepex.study.history import Past
+from prepex.units import Units
 
 FRONT, OTHER, NEEDED = "#0b5c94", "#8a949e", "#b3431b"
 # Pairs of objectives in one picture, and arms with names beside their points; more have numbers.
@@ -116,11 +117,14 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
         axes.plot(*point, "o", markersize=6 if arm["front"] else 4, markeredgecolor=colour, markerfacecolor=fill)
         words = _plain(_short(arm["name"], 24)) if named else str(k + 1) if arm["front"] else ""
         axes.annotate(words, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
+    _scale(axes, design, pair)
     x, y = axes.get_xlim(), axes.get_ylim()
     front = np.array([arm["mean"] for _, arm in tried if arm["front"]])
     if len(names) == 2 and len(front):
-        far = 10.0 * (x[1] - x[0] + y[1] - y[0])
-        axes.plot(*staircase(front, np.array(design["facets"]), far).T, color=FRONT, linestyle=":", linewidth=1.2)
+        units = _units(design)
+        far = 10.0 * float(np.ptp(units.inner(np.array([x, y]).T), axis=0).sum())
+        line = staircase(units.inner(front), np.array(design["facets"]), far)
+        axes.plot(*units.outer(_nearer(line, units)).T, color=FRONT, linestyle=":", linewidth=1.2)
     axes.set(xlim=x, ylim=y, xlabel=_title(design, pair[0]), ylabel=_title(design, pair[1]))
 
 
@@ -132,6 +136,7 @@ def _rows(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]]) -> N
         fill = colour if arm["decided"] else "white"
         axes.errorbar(arm["mean"], [k], xerr=around, fmt="o", color=colour, markerfacecolor=fill, capsize=3)
     _name_rows(axes, picture["arms"])
+    _scale(axes, picture["design"], (0,))
     axes.set_xlabel(_title(picture["design"], 0))
 
 
@@ -142,7 +147,31 @@ def _name_rows(axes: Any, arms: list[dict[str, Any]]) -> None:
 
 def _title(design: dict[str, Any], q: int) -> str:
     name = design["objectives"][q]
-    return f"{_plain(_short(name, 40))} ({'less' if name in design['minimise'] else 'more'} is better)"
+    scale = ", log scale" if name in design["logs"] else ""
+    return f"{_plain(_short(name, 40))} ({'less' if name in design['minimise'] else 'more'} is better{scale})"
+
+
+def _units(design: dict[str, Any]) -> Units:
+    return Units(tuple(design["objectives"].index(name) for name in design["logs"]))
+
+
+def _scale(axes: Any, design: dict[str, Any], shown: Sequence[int]) -> None:
+    """Logarithmic where outcomes are compared so."""
+    from prepex.plot import log_axis
+
+    for axis, q in zip((axes.xaxis, axes.yaxis), shown):
+        if design["objectives"][q] in design["logs"]:
+            log_axis(axis)
+
+
+def _nearer(line: Floats, units: Units) -> Floats:
+    """The ends of a line not so far that they are no numbers in the user's units."""
+    found = line.copy()
+    for end, inside in ((0, 1), (-1, -2)):
+        step = line[end] - line[inside]
+        reach = np.abs(step[list(units.logs)]).max(initial=0.0)
+        found[end] = line[inside] + step * min(1.0, 500.0 / max(reach, 1.0))
+    return found
 
 
 def _plain(name: str) -> str:

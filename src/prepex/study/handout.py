@@ -83,9 +83,9 @@ def blocker(state: State) -> Blocker | None:
 
 
 def _require_flow(state: State, out: int) -> None:
-    waiting, limit = state.line.waiting(), state.config.most_waiting(out)
-    found = blocker(state)
-    if found is None or waiting <= limit:
+    waiting, limit = state.line.trials_waiting(), state.config.most_waiting(out)
+    found = blocker(state) if waiting > limit else None
+    if found is None:
         return
     by = f" by {found.actor}" if found.actor else ""
     raise BlockedError(

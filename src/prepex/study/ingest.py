@@ -58,7 +58,7 @@ def _checked(outcome: Any, objectives: tuple[str, ...]) -> dict[str, float]:
         if not outcome:
             raise InputError(f"outcome must have some of {_checks.quoted(objectives)}, got none")
         return {name: _value(name, value) for name, value in outcome.items()}
-    checked = _checks.real_array("outcome", outcome, ("n_objectives", len(objectives)))
+    checked = _checks.real_array("outcome", outcome, ("n_objectives", len(objectives)), known=objectives)
     return dict(zip(objectives, checked.tolist(), strict=True))
 
 

@@ -11,6 +11,7 @@ Legend
     n         1, or the outcomes of an imported summary, whose outcome is their mean; it enters as a whole
     key       a caller's name for a request, by which it can be repeated
     worker    who asked, where no name was given (worker.py)
+    imported  it was no trial of this study
     entry     (pull, arm, outcome, n), as the Experiment is told it
 """
 
@@ -48,6 +49,7 @@ class Pull:
     lapsed: bool = False
     n: int = 1
     worker: str = ""
+    imported: bool = False
 
 
 class Line:
@@ -93,6 +95,10 @@ class Line:
         """Outcomes told in full that wait for a pull before them."""
         return sum(pull.n for pull in self.pulls.values() if self.complete(pull))
 
+    def trials_waiting(self) -> int:
+        """Of those, what was asked for here: imports say nothing about how the work goes."""
+        return sum(not pull.imported and self.complete(pull) for pull in self.pulls.values())
+
     def changes_the_past(self, event: Event) -> bool:
         """Does it amend an outcome that has entered, or the budget?"""
         return event.kind == "extended" or (event.kind in ("corrected", "voided") and event.pull not in self.pulls)
@@ -135,12 +141,12 @@ class Line:
         assert event.pull is not None
         if kind in ("asked", "imported"):
             values = dict(data.get("outcome", {}))
-            n, worker = data.get("n", 1), data.get("worker", "")
-            if kind == "imported" and not self.queue:
+            n, worker, imported = data.get("n", 1), data.get("worker", ""), kind == "imported"
+            if imported and not self.queue:
                 # Nothing to wait for; a million of them need no place in the queue.
                 self.tally[kind] += n
                 return [Entry(event.pull, data["arm"], tuple([values[name] for name in self.objectives]), n)]
-            pull = Pull(data["token"], data["arm"], event.actor, event.time, values, n=n, worker=worker)
+            pull = Pull(data["token"], data["arm"], event.actor, event.time, values, False, n, worker, imported)
             self.pulls[event.pull] = pull
             self.queue.append(event.pull)
             if "key" in data:

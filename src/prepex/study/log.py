@@ -1,7 +1,7 @@
 """The log of one study inside a transaction."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from prepex.errors import InputError, shown
@@ -96,6 +96,14 @@ class Log:
             query.where(events.c.study == self.study, events.c.position == position)
         ).one_or_none()
         return None if row is None else read(row.text, row.hash)
+
+    def arms_of(self, pulls: Collection[int]) -> dict[int, int]:
+        """The arms of the pulls asked for, or imported, at these positions."""
+        query = sa.select(events.c.text, events.c.hash).where(
+            events.c.study == self.study, events.c.position.in_(sorted(pulls))
+        )
+        found = (read(row.text, row.hash) for row in self.connection.execute(query))
+        return {event.position: int(event.data["arm"]) for event in found if "arm" in event.data}
 
     def hash_at(self, position: int) -> str | None:
         """The hash of one event."""

@@ -24,24 +24,25 @@ def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
     """A study at one position of its log."""
     experiment, line = state.experiment, state.line
     number = {name: value for name, value in asdict(status).items() if name not in LEFT_OUT}
-    pulls = [asdict(pull) for pull in list_pulls(state)]
     answer = asdict(status.recommendation)
     return number | {
         "answer": answer | {"done": status.done},
         "why": why,
         "design": design(experiment, state.config.lease),
         "arms": arms(experiment, line),
-        "pulls": pulls[:MOST],
-        "n_listed": len(pulls),
+        "pulls": [asdict(pull) for pull in list_pulls(state, MOST)],
+        "n_listed": len(line.pulls),
     }
 
 
 def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
-    """What was fixed. Facets are for outcomes in the user's signs; covariances (1 or K, L, L), None if not known."""
+    """What was fixed. Facets are for outcomes in the user's signs, and logarithms of those in `logs`; covariances
+    (1 or K, L, L), None if not known."""
     settings, labels, laws = experiment.settings(), experiment.labels, experiment.setting.laws
     return {
         "objectives": labels.objectives,
         "minimise": labels.minimise,
+        "logs": [labels.objectives[q] for q in experiment.setting.units.logs],
         "family": repr(experiment.family),
         "kinds": ["Gaussian"] * len(labels.objectives) if laws is None else laws.names,
         "covariance": None if laws is not None else _covariances(experiment).tolist(),
@@ -94,7 +95,8 @@ def _regions(experiment: Experiment) -> tuple[Floats, Floats]:
     unknown = np.full(shape[0], np.nan)
     if course is None or not isinstance(course.fresh, LawFresh) or not experiment.setting.certified:
         return unknown, np.full((*shape, 2), np.nan)
-    return unknown, intervals(course, experiment.delta)
+    ends = intervals(course, experiment.delta)
+    return unknown, np.swapaxes(experiment.setting.units.outer(np.swapaxes(ends, 1, 2)), 1, 2)
 
 
 def _covariances(experiment: Experiment) -> Floats:

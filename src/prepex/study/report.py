@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from prepex.numerals import number, plural, within
+from prepex.numerals import by_factor, number, plural, within
 from prepex.study import figures
 from prepex.study.history import Past
 
@@ -67,9 +67,9 @@ def _answer(picture: dict[str, Any]) -> str:
         "inconclusive": "Inconclusive: the budget ended first.",
         "running": "Running: what looks right now.",
     }[answer["status"]]
-    names = ", ".join(map(_text, answer["arms"])) or "nothing yet"
+    names = _listed(answer["arms"]) or "nothing yet"
     looks = "Pareto optimal" if answer["status"] == "certified" else "Looks Pareto optimal"
-    undecided = f"<br>Undecided: {', '.join(map(_text, answer['undecided']))}" if answer["undecided"] else ""
+    undecided = f"<br>Undecided: {_listed(answer['undecided'])}" if answer["undecided"] else ""
     return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}</p>'
 
 
@@ -116,29 +116,39 @@ def _promise(picture: dict[str, Any]) -> str:
     share = 100 * (1 - picture["design"]["delta"])
     if not any(arm["interval"] for arm in picture["arms"]):
         return '<p class="soft">There are no regions around the means (yet): this family needs a pilot for them.</p>'
+    means = _listed(picture["design"]["logs"])
     return (
-        '<p class="soft">The regions (in brackets in the table) hold the true means of all arms at the same time, '
-        f"now and at any other time, with a probability of at least {share:g} %. Filled marks are decided "
+        (f'<p class="soft">Means of {means} are geometric means.</p>' if means else "")
+        + '<p class="soft">The regions (in the table: in brackets, or factors) hold the true means of all arms at the '
+        f"same time, now and at any other time, with a probability of at least {share:g} %. Filled marks are decided "
         "at this risk, open ones not. A number beside a point is that of its row in the table.</p>"
     )
 
 
-def around(arm: dict[str, Any]) -> list[str]:
-    """An arm's means with the ends of their regions, if it has any.
+def around(arm: dict[str, Any], logs: Sequence[int] = ()) -> list[str]:
+    """An arm's means with the ends of their regions, if it has any; a factor for objectives `logs`.
 
     >>> around({"mean": [14.98765, 0.5], "interval": [[14.1, 15.9], [0.25, 0.75]]})
     ['15.0 [14.1, 15.9]', '0.50 [0.25, 0.75]']
+    >>> around({"mean": [2.0], "interval": [[1.9, 2.1]]}, logs=[0])
+    ['2 within a factor 1.053']
     """
     if arm["interval"] is None:
         return [number(mean) for mean in arm["mean"] or ()]
-    return [within(mean, *ends) for mean, ends in zip(arm["mean"], arm["interval"], strict=True)]
+    pairs = zip(arm["mean"], arm["interval"], strict=True)
+    return [(by_factor if q in logs else within)(mean, *ends) for q, (mean, ends) in enumerate(pairs)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(_text, names))
 
 
 def _arms(picture: dict[str, Any]) -> str:
     names = ("", "arm", "n", *picture["design"]["objectives"], "decided")
+    logs = [q for q, name in enumerate(picture["design"]["objectives"]) if name in picture["design"]["logs"]]
     body = ""
     for k, arm in enumerate(picture["arms"]):
-        means = around(arm) or [""] * len(picture["design"]["objectives"])
+        means = around(arm, logs) or [""] * len(picture["design"]["objectives"])
         numbers = "".join(f'<td class="number">{text}</td>' for text in (f"{arm['n']:,}", *means))
         start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""

@@ -6,9 +6,11 @@ the study FOR UPDATE in PostgreSQL. So writers queue up, and none ever has to st
 
 import os
 import sqlite3
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ VERSION_TABLE = "prepex_version"
 LATEST = "0001"
 # Seconds that a writer waits for its turn. With dozens of workers on a slow disk a turn may take a while.
 PATIENCE = 600.0
+# Seconds in which SQLite tries to get its lock at least every 5 milliseconds.
+OFTEN = 0.015
 # Connections of one process at once: more than a server has threads.
 POOL = {"pool_size": 10, "max_overflow": 50}
 # Any fixed number: who creates the tables in PostgreSQL holds this advisory lock.
@@ -139,7 +143,7 @@ class Storage:
                 need("postgres", "PostgreSQL needs", "psycopg")
             return sa.create_engine(self.url, pool_pre_ping=True, connect_args=own, **waits)
         engine = sa.create_engine(self.url, creator=self._connect_sqlite, **waits)
-        sa.event.listen(engine, "begin", _begin_sqlite)
+        sa.event.listen(engine, "begin", partial(_begin_sqlite, self.patience))
         return engine
 
     def _connect_sqlite(self) -> sqlite3.Connection:
@@ -354,6 +358,27 @@ def _set_up_sqlite(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    writing = connection.get_execution_options().get("writing", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+def _begin_sqlite(patience: float, connection: Connection) -> None:
+    if connection.get_execution_options().get("writing", False):
+        _take_turn(connection, patience)
+    else:
+        connection.exec_driver_sql("BEGIN")
+
+
+def _take_turn(connection: Connection, patience: float) -> None:
+    """BEGIN IMMEDIATE, tried often. By itself SQLite soon tries only ten times a second, and hardly ever finds the
+    moment between two transactions of somebody who writes all the time."""
+    own: Any = connection.connection.driver_connection
+    end = time.monotonic() + patience
+    try:
+        while True:
+            left = end - time.monotonic()
+            own.execute(f"PRAGMA busy_timeout = {int(1000 * max(min(left, OFTEN), 0.0))}")
+            try:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+                return
+            except sa.exc.OperationalError as error:
+                if left <= OFTEN or not _is_busy(error.orig):
+                    raise
+    finally:
+        own.execute(f"PRAGMA busy_timeout = {int(1000 * patience)}")

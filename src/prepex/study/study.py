@@ -6,21 +6,19 @@ Every call is one transaction. The log is the truth; the state in memory follows
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from prepex import __version__, _checks, _named, tables
-from prepex.cone import Cone
 from prepex.errors import InputError, shown
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
-from prepex.family import Family
 from prepex.numerals import plural
-from prepex.sampling import Rule
+from prepex.settings import Settings, WithNames, with_options
 from prepex.study import audit, clock, ingest, summary, words
 from prepex.study.answers import Imported, Observation, OpenPull, Overview, Receipt, Status, Ticket
 from prepex.study.calm import calm
@@ -81,51 +79,32 @@ class Study:
     # Creating and finding
 
     @classmethod
+    @with_options
     def create(
         cls,
         storage: Place,
         name: str,
+        settings: Settings | Experiment | None = None,
         *,
-        arms: Sequence[str] | int,
-        objectives: Sequence[str] | int,
-        family: Family,
-        cone: Cone | None = None,
-        delta: float = 0.05,
-        sampling: Rule | None = None,
-        threshold: Any = "certified",
-        minimise: Iterable[str | int] = (),
-        seed: int = 0,
-        max_pulls: int | None = None,
-        max_pending: int = 1024,
         lease: float | None = None,
         max_waiting: int | None = None,
         actor: str = "",
+        **options: Unpack[WithNames],
     ) -> "Study":
-        """A new study in a storage: the path of an SQLite file, or a database URL. Settings as in Experiment.
+        """A new study in a storage: the path of an SQLite file, or a database URL. Settings as in Experiment, or those
+        of an experiment to which nothing was told.
 
         lease        seconds after which a pull gives up its place; None (default): never, which is always proven
         max_pending  most pulls that may be out at once
-        max_waiting  no new pulls while more told outcomes than this wait for one before them; None (default): 16, and 4
-                     for each pull that is out
+        max_waiting  no new pulls while more told outcomes than this wait for one before them, not counting imported
+                     ones; None (default): 16, and 4 for each pull that is out
         """
-        experiment = Experiment(
-            arms,
-            objectives,
-            family=family,
-            cone=cone,
-            delta=delta,
-            sampling=sampling,
-            threshold=threshold,
-            minimise=minimise,
-            seed=seed,
-            max_pulls=max_pulls,
-            max_pending=max_pending,
-        )
+        experiment = _experiment(settings, options)
         if len(experiment.labels.arms) < 2:
             raise InputError(f"arms must be at least 2, to choose from, got {shown(experiment.labels.arms[0])} alone")
         laws = experiment.setting.laws
         if laws is not None and laws.noise is not None:
-            raise InputError(f"noise must be left out of a study, it is for simulations, got {family!r}")
+            raise InputError(f"noise must be left out of a study, it is for simulations, got {experiment.family!r}")
         data = Config.make(name, experiment, lease, max_waiting).to_document()
         place = storage if isinstance(storage, Storage) else Storage(storage, create=True)
         with place.writing() as connection:
@@ -418,6 +397,11 @@ class Study:
         with self._session.glancing() as log:
             yield from log.since(after, most)
 
+    def arms_of(self, pulls: Collection[int]) -> dict[int, int]:
+        """Which option, by its place, each of these pulls is of; `pulls` are numbers as events have them."""
+        with self._session.glancing() as log:
+            return log.arms_of({_checks.whole("pulls", pull, low=0) for pull in pulls})
+
     def observations(self, first: int, last: int, *, of: str | None = None) -> tuple[Sequence[Observation], int]:
         """(the pulls asked for at the positions first ... last, the last position of the log).
 
@@ -452,6 +436,19 @@ class Study:
             past, certificate = state.curve.past(state.experiment), summary.certify(state, log)
             page = make_report(make_picture(state, status, why), past, certificate)
         target.write_text(page, encoding="utf-8")
+
+
+def _experiment(settings: Settings | Experiment | None, options: WithNames) -> Experiment:
+    """Fresh, from settings, from another to which nothing was told, or from names and options."""
+    if settings is None:
+        return Experiment.of(Settings.make(**options))
+    if options:
+        raise InputError(f"settings must hold all that is fixed, got them and {', '.join(options)}")
+    if isinstance(settings, Experiment):
+        if settings.n_pulls:
+            raise InputError(f"experiment must have been told nothing, got {plural(settings.n_pulls, 'outcome')}")
+        return settings
+    return Experiment.of(_checks.instance("settings", settings, Settings))
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """How a study stands, from its state."""
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ def make_status(name: str, state: State) -> Status:
         events=state.position + 1,
         head=state.head,
         clock=_clock(state),
+        warning=experiment.warning,
     )
 
 
@@ -62,11 +63,11 @@ def _clock(state: State) -> str | None:
     return f"the time jumped {way} at event {position}, from {before[:19]} to {after[:19]} (UTC)"
 
 
-def list_pulls(state: State) -> list[OpenPull]:
-    """The pulls that have not entered, in the order in which they were asked for."""
+def list_pulls(state: State, most: int | None = None) -> list[OpenPull]:
+    """The pulls that have not entered, or the first of them, in the order in which they were asked for."""
     line, arms, lease = state.line, state.experiment.labels.arms, state.config.lease
     found = []
-    for pull in line.pulls.values():
+    for pull in islice(line.pulls.values(), most):
         until = None if lease is None else later(pull.time, lease)
         standing = (
             "late" if pull.lapsed else "waits" if line.complete(pull) else "partly told" if pull.values else "out"

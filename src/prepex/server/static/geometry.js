@@ -31,6 +31,17 @@ export function staircase(points, facets, far) {
   return [line.map((p) => p[0]), line.map((p) => p[1])];
 }
 
+/** The same line with ends at which objectives on a log scale are still numbers in the user's units; `logs`: which of the two. */
+export function nearer([xs, ys], logs) {
+  const points = xs.map((x, k) => [x, ys[k]]);
+  for (const [end, inside] of points.length > 1 ? [[0, 1], [points.length - 1, points.length - 2]] : []) {
+    const step = [0, 1].map((q) => points[end][q] - points[inside][q]);
+    const share = Math.min(1, 500 / Math.max(1, ...step.filter((_, q) => logs[q]).map(Math.abs)));
+    points[end] = step.map((size, q) => points[inside][q] + share * size);
+  }
+  return [points.map((p) => p[0]), points.map((p) => p[1])];
+}
+
 const middle = (values) => [...values].sort((p, q) => p - q)[Math.floor(values.length / 2)] ?? 0;
 
 /** A range that shows all means, and of the regions as much as leaves the means apart. */

@@ -22,7 +22,7 @@ export async function drawLog(view, done, force = false) {
   const found = await get(path(view.name, `events?after=${start - 1}&limit=${end - start}`));
   shown = wanted;
   const events = found.events.reverse();
-  keyed(at("log").tBodies[0], events, (event) => event.position, (event) => make(view, event, done), () => {});
+  keyed(at("log").tBodies[0], events, (event) => event.position, (event) => make(view, event, found.arms, done), () => {});
   say(at("log-range"), `${start + 1} to ${end} of ${total}`);
   at("newer").disabled = skipped === 0;
   at("older").disabled = start === 0;
@@ -35,8 +35,8 @@ function turn(view, by, done) {
   return drawLog(view, done, true);
 }
 
-function make(view, event, done) {
-  const data = event.data, arm = "arm" in data ? view.arms[data.arm].name : "";
+function make(view, event, arms, done) {
+  const data = event.data, of = "arm" in data ? data.arm : arms[event.pull], arm = of === undefined ? "" : view.arms[of].name;
   const says = event.kind === "config" ? `created by prepex ${event.version}` : [data.n ? `${plural(data.n, "outcome")}, means` : "", data.outcome ? pairs(data.outcome) : "", data.reason ? `because: ${data.reason}` : "", data.source ? `from ${data.source}` : ""].filter(Boolean).join("; ");
   const texts = [String(event.position), moment(event.time), event.kind, arm, data.token || "", says, event.actor];
   const row = el("tr", {}, ...texts.map((text, k) => cell(LABELS[k], text, k === 1 ? "time" : k === 4 ? "token" : k === 3 || k === 5 ? "wide" : "")));

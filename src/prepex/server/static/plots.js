@@ -1,7 +1,7 @@
 // The plots. Plotly understands a few tags in text, so names are escaped for it.
 import { el } from "./dom.js";
-import { ellipse, places, range, staircase } from "./geometry.js";
-import { around, number, plural, short } from "./words.js";
+import { ellipse, nearer, places, range, staircase } from "./geometry.js";
+import { around, number, onLogs, plural, short } from "./words.js";
 
 let loading = null;
 
@@ -58,11 +58,15 @@ function region(view, k, pair) {
   return [[left, right, right, left, left], [low, low, high, high, low]];
 }
 
-const better = (view, name) => (view.design.minimise.includes(name) ? "less is better" : "more is better");
+const better = (view, name) => `${view.design.minimise.includes(name) ? "less" : "more"} is better${view.design.logs.includes(name) ? ", log scale" : ""}`;
+
+/** Where a value of objective q is on its axis, which Plotly counts in powers of ten if it is logarithmic. */
+const place10 = (view, q) => (onLogs(view.design, q) ? Math.log10 : (value) => value);
+const axisOf = (view, q, range) => ({ range, type: onLogs(view.design, q) ? "log" : "linear" });
 
 function hover(view, k) {
   const arm = view.arms[k];
-  const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${plain(around(arm, q))}`);
+  const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${plain(around(view.design, arm, q))}`);
   const state = `${arm.front ? "looks Pareto optimal" : "looks dominated"}${arm.decided ? ", decided" : ", not decided yet"}`;
   return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, plural(arm.n, "outcome"), state].join("<br>");
 }
@@ -77,8 +81,7 @@ export function drawPair(place, view, pair) {
   const [a, b] = pair, colour = theme(), names = view.design.objectives;
   const tried = view.arms.map((_, k) => k).filter((k) => view.arms[k].mean);
   const mean = (k) => view.arms[k].mean;
-  const x = range(tried.map((k) => mean(k)[a]), tried.map((k) => ends(view, k, a)));
-  const y = range(tried.map((k) => mean(k)[b]), tried.map((k) => ends(view, k, b)));
+  const [x, y] = pair.map((q) => range(tried.map((k) => place10(view, q)(mean(k)[q])), tried.map((k) => ends(view, k, q).map(place10(view, q)))));
   const groups = [[true, "Pareto optimal"], [false, "dominated"]].map(([front, title]) => ({ front, title, ks: tried.filter((k) => view.arms[k].front === front) }));
   const data = [];
   for (const { front, ks } of groups) {
@@ -93,12 +96,15 @@ export function drawPair(place, view, pair) {
   let line = [[], []];
   if (names.length === 2) {
     const far = 10 * (x[1] - x[0] + y[1] - y[0]) * Math.max(...view.design.facets.flat().map(Math.abs));
-    line = staircase(groups[0].ks.map(mean), view.design.facets, far);
-    data.push({ type: "scatter", mode: "lines", x: line[0], y: line[1], line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "front", meta: "front" });
+    const logs = pair.map((q) => onLogs(view.design, q));
+    const inner = groups[0].ks.map((k) => mean(k).map((value, q) => (logs[q] ? Math.log(value) : value)));
+    const seen = nearer(staircase(inner, view.design.facets, far), logs).map((part, q) => (logs[q] ? part.map(Math.exp) : part));
+    line = seen.map((part, q) => part.map(place10(view, q)));
+    data.push({ type: "scatter", mode: "lines", x: seen[0], y: seen[1], line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "front", meta: "front" });
   }
   const wide = place.clientWidth > 480;
   const seen = [...(wide || tried.length <= 8 ? groups[0].ks : []), ...(tried.length <= (wide ? 16 : 8) ? groups[1].ks : [])];
-  const labels = seen.map((k) => ({ x: mean(k)[a], y: mean(k)[b], text: short(view.arms[k].name, 18) }));
+  const labels = seen.map((k) => ({ x: place10(view, a)(mean(k)[a]), y: place10(view, b)(mean(k)[b]), text: short(view.arms[k].name, 18) }));
   const sides = places(labels, x, y, Math.max(place.clientWidth - 80, 100), Math.max(place.clientHeight - 90, 100), line);
   const side = new Map(seen.map((k, at) => [k, sides[at]]));
   for (const { front, title, ks } of groups) {
@@ -107,7 +113,7 @@ export function drawPair(place, view, pair) {
       textfont: { color: front ? colour.accent : colour.soft, size: 12 }, hovertext: ks.map((k) => hover(view, k)), hoverinfo: "text", cliponaxis: false, meta: "means" });
   }
   const title = (q) => (wide ? `${short(names[q], 36)} (${better(view, names[q])})` : `${short(names[q], 24)} ${view.design.minimise.includes(names[q]) ? "↓" : "↑"}`);
-  return draw(place, data, layout(colour, { uirevision: pair.join(), xaxis: { range: x, title: title(a) }, yaxis: { range: y, title: title(b) } }));
+  return draw(place, data, layout(colour, { uirevision: pair.join(), xaxis: { ...axisOf(view, a, x), title: title(a) }, yaxis: { ...axisOf(view, b, y), title: title(b) } }));
 }
 
 const rows = (view, most) => ({ tickvals: view.arms.map((_, k) => k), ticktext: view.arms.map((arm) => plain(short(arm.name, most))),
@@ -118,13 +124,13 @@ const nameWidth = (place) => (place.clientWidth < 420 ? 14 : 26);
 /** One objective: a row for each arm, its mean and its interval. */
 export function drawRows(place, view) {
   const colour = theme(), tried = view.arms.map((_, k) => k).filter((k) => view.arms[k].mean);
-  const x = range(tried.map((k) => view.arms[k].mean[0]), tried.map((k) => ends(view, k, 0)));
+  const x = range(tried.map((k) => place10(view, 0)(view.arms[k].mean[0])), tried.map((k) => ends(view, k, 0).map(place10(view, 0))));
   const data = [[true, "best"], [false, "beaten"]].map(([front, name]) => {
     const ks = tried.filter((k) => view.arms[k].front === front), shade = front ? colour.accent : colour.other;
     return { type: "scatter", mode: "markers", name, x: ks.map((k) => view.arms[k].mean[0]), y: ks, marker: marks(view, ks, colour, front), hovertext: ks.map((k) => hover(view, k)),
       hoverinfo: "text", error_x: { type: "data", symmetric: false, array: ks.map((k) => ends(view, k, 0)[1] - view.arms[k].mean[0]), arrayminus: ks.map((k) => view.arms[k].mean[0] - ends(view, k, 0)[0]), color: shade, thickness: 2, width: 5 }, meta: "means" };
   });
-  const shape = layout(colour, { xaxis: { range: x, title: `${short(view.design.objectives[0], 40)} (${better(view, view.design.objectives[0])})` }, yaxis: rows(view, nameWidth(place)) });
+  const shape = layout(colour, { xaxis: { ...axisOf(view, 0, x), title: `${short(view.design.objectives[0], 40)} (${better(view, view.design.objectives[0])})` }, yaxis: rows(view, nameWidth(place)) });
   return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });
 }
 

@@ -43,7 +43,7 @@ function age(row) {
 
 setInterval(() => document.querySelectorAll("#pulls tbody tr").forEach(age), 1000);
 
-const WORDS = { Bernoulli: "1 for yes, 0 for no", Poisson: "a count", Exponential: "positive" };
+const WORDS = { Bernoulli: "1 for yes, 0 for no", Poisson: "a count", Exponential: "positive", LogNormal: "positive", "LogNormal(shared=True)": "positive" };
 const signed = (view, name) => {
   const kind = WORDS[view.design.kinds[view.design.objectives.indexOf(name)]];
   return `${kind ? `${kind}; ` : ""}${view.design.minimise.includes(name) ? "less is better" : "more is better"}`;

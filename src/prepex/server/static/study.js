@@ -88,7 +88,7 @@ function drawArms() {
   const labels = ["Arm", "Outcomes", "Pending", ...view.design.objectives, "Looks", "Decided"];
   at("arms").tHead.rows[0].replaceChildren(...labels.map((label) => el("th", {}, label)));
   keyed(at("arms").tBodies[0], view.arms.map((arm, k) => ({ ...arm, k })), (arm) => arm.k, () => el("tr", {}, ...labels.map((label) => cell(label))), (row, arm) => {
-    const means = view.design.objectives.map((_, q) => (arm.mean ? around(arm, q) : "–"));
+    const means = view.design.objectives.map((_, q) => (arm.mean ? around(view.design, arm, q) : "–"));
     [arm.name, number(arm.n), number(arm.pending), ...means, arm.mean ? (arm.front ? "Pareto optimal" : "dominated") : "–", arm.decided ? "yes" : "not yet"].forEach((text, at_) => say(row.cells[at_], text));
     row.className = arm.front ? "front" : "";
   });
@@ -127,7 +127,7 @@ function drawMeans(chosen) {
   const shape = names.length === 1 ? "Bars" : view.design.covariance ? "Ellipses" : "Boxes";
   const held = view.arms.some((arm) => arm.interval), later = view.design.threshold === "certified" ? "Regions are drawn when the pilot is over. " : "There are no regions for this family without the certified threshold. ";
   say(at("promise"), tried ? (held ? `${shape}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` : later) +
-    "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
+    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
   if (!tried) return;
   const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);
   fillPairs(all, chosen);

@@ -50,10 +50,24 @@ export function within(value, low, high, digits = 2) {
   return end ? `(${middle} [${start}, ${stop}])${end}` : `${middle} [${start}, ${stop}]`;
 }
 
-/** An arm's mean of objective q, and its region: symmetric, or its two ends. */
-export function around(arm, q) {
+/** A positive number, and a factor, rounded up, within which the ends of its interval are. */
+export function byFactor(value, low, high, digits = 2) {
+  const factor = low > 0 ? Math.max(high / value, value / low) : Infinity;
+  if (!(factor > 1 && factor < Infinity)) return number(value);
+  const first = power(factor - 1, 1), unit = 10 ** (first - digits + 1);
+  const rounded = 1 + Math.ceil(((1 - 1e-9) * (factor - 1)) / unit) * unit;
+  const shown = first < LARGEST ? stripped(fixed(rounded, Math.max(digits - 1 - first, 0))) : rounded.toExponential(digits - 1).split("e")[0] + exponent(first);
+  return `${number(value, Math.min(Math.max(3, digits - first), MOST))} within a factor ${shown}`;
+}
+
+/** Is objective q compared by its logarithm? */
+export const onLogs = (design, q) => design.logs.includes(design.objectives[q]);
+
+/** An arm's mean of objective q, and its region: symmetric, its two ends, or a factor. */
+export function around(design, arm, q) {
   if (!arm.interval) return number(arm.mean[q]);
   const [low, high] = arm.interval[q];
+  if (onLogs(design, q)) return byFactor(arm.mean[q], low, high);
   return arm.radius === null ? within(arm.mean[q], low, high) : measured(arm.mean[q], 0.5 * (high - low));
 }
 

@@ -1,0 +1,192 @@
+"""What is fixed before the first pull: one object that `Experiment`, `Study.create`, HTTP, the command line and the
+wizard share. A new option is a field here, a parameter of `make` and a key of the document.
+
+A key that is not used is not written, so that documents of before stay as they are.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+
+from prepex import _checks, document
+from prepex.cone import Cone
+from prepex.errors import InputError
+from prepex.family import Family
+from prepex.labels import Labels
+from prepex.run import Setting
+from prepex.sampling import InformationDirected, Rule
+from prepex.stopping import Threshold, as_threshold
+from prepex.tolerance import Tolerance, check_tolerance
+
+Named = Sequence[str] | int
+Made = TypeVar("Made", bound=Callable[..., Any])
+# Keys of a document that are always there, and those that are there when they are used.
+KEYS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
+EXTRA_KEYS = ("tolerance",)
+
+
+class Options(TypedDict, total=False):
+    """What `Settings.make` takes beside the names, for those who pass it on."""
+
+    family: Family
+    cone: Cone | None
+    delta: float
+    sampling: Rule | None
+    threshold: Any
+    minimise: Iterable[str | int]
+    seed: int
+    max_pulls: int | None
+    max_pending: int
+    tolerance: Tolerance
+
+
+class WithNames(Options, total=False):
+    """All that `Settings.make` takes."""
+
+    arms: Named
+    objectives: Named
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """Checked; `Settings.make` makes them, `to_document` and `from_document` keep them.
+
+    arms, objectives   names, or how many
+    sampling           which option to try next; by default InformationDirected()
+    threshold          "certified" (default), "heuristic", "kaufmann_koolen", a function of (counts, delta), or
+                       "own" of a rule that stops by itself
+    minimise           objectives that are costs
+    seed               of the rule's own randomness
+    max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
+    max_pending        most pulls that may be out at once
+    tolerance          differences that do not matter, in the units of the objectives: by name, one number for all, or
+                       one for each; None: every difference matters
+
+    >>> from prepex import Gaussian
+    >>> settings = Settings.make(2, ("strength",), family=Gaussian(variance=1.0), tolerance={"strength": 0.5})
+    >>> settings.to_document()["tolerance"]
+    [0.5]
+    >>> Settings.from_document(settings.to_document()).tolerance
+    (0.5,)
+    """
+
+    labels: Labels
+    family: Family
+    cone: Cone
+    sampling: Rule
+    threshold: Threshold
+    delta: float
+    seed: int
+    max_pulls: int | None
+    max_pending: int
+    # One number an objective, in its own units; None without one.
+    tolerance: tuple[float, ...] | None
+
+    @classmethod
+    def make(
+        cls,
+        arms: Named,
+        objectives: Named,
+        *,
+        family: Family,
+        cone: Cone | None = None,
+        delta: float = 0.05,
+        sampling: Rule | None = None,
+        threshold: Any = "certified",
+        minimise: Iterable[str | int] = (),
+        seed: int = 0,
+        max_pulls: int | None = None,
+        max_pending: int = 1024,
+        tolerance: Tolerance = None,
+    ) -> "Settings":
+        """Every argument checked, and refused where it does not go with the others."""
+        sizes: list[int] = []
+        given: list[tuple[Any, ...] | None] = []
+        for name, value in (("arms", arms), ("objectives", objectives)):
+            if isinstance(value, int | np.integer) and not isinstance(value, bool):
+                sizes.append(_checks.whole(name, value, low=1))
+                given.append(None)
+            else:
+                named = _checks.listed(name, value, "names, or how many")
+                given.append(named)
+                sizes.append(len(named))
+        labels = Labels.make((sizes[0], sizes[1]), given[0], given[1], minimise)
+        cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
+        cone = cone.ordered(labels.objectives)
+        made = cls(
+            labels=labels,
+            family=_checks.instance("family", family, Family).ordered(labels.arms, labels.objectives),
+            cone=cone,
+            delta=_checks.number("delta", delta, low=0.0, high=1.0),
+            seed=_checks.seed(seed),
+            max_pulls=None if max_pulls is None else _checks.whole("max_pulls", max_pulls, low=sizes[0]),
+            max_pending=_checks.whole("max_pending", max_pending, low=1),
+            sampling=_checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule),
+            threshold=as_threshold(threshold),
+            tolerance=check_tolerance(tolerance, cone, labels),
+        )
+        setting = made.setting()
+        # A bad allocation or threshold is refused now, not at the first pull.
+        setting.aim()
+        if setting.own and not made.sampling.stops_itself:
+            raise InputError(
+                f"threshold must not be 'own' for a rule without a test of its own, got {made.sampling.name}"
+            )
+        if not made.threshold.compiled:
+            made.threshold.at(np.ones(sizes[0]), made.delta, setting.shape)
+        return made
+
+    def setting(self) -> Setting:
+        """What a run is opened with."""
+        key = int(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0])
+        given = self.family, self.cone, self.labels, self.sampling, self.threshold, key
+        return Setting.make(*given, tolerance=self.tolerance)
+
+    def to_document(self) -> dict[str, Any]:
+        """As JSON can write it."""
+        written = {
+            "labels": document.of_labels(self.labels),
+            "family": document.of_family(self.family),
+            "cone": document.of_cone(self.cone),
+            "sampling": document.of_rule(self.sampling),
+            "threshold": document.of_threshold(self.threshold),
+            "delta": self.delta,
+            "seed": self.seed,
+            "max_pulls": self.max_pulls,
+            "max_pending": self.max_pending,
+        }
+        return written if self.tolerance is None else written | {"tolerance": list(self.tolerance)}
+
+    @classmethod
+    def from_document(cls, given: Mapping[str, Any]) -> "Settings":
+        """What `to_document` wrote; other keys are not looked at."""
+        with document.damaged():
+            labels = given["labels"]
+            return cls.make(
+                tuple(labels["arms"]),
+                tuple(labels["objectives"]),
+                family=document.family(given["family"]),
+                cone=document.cone(given["cone"]),
+                delta=given["delta"],
+                sampling=document.rule(given["sampling"]),
+                threshold=document.threshold(given["threshold"]),
+                minimise=tuple(labels["minimise"]),
+                seed=given["seed"],
+                max_pulls=given["max_pulls"],
+                max_pending=given["max_pending"],
+                tolerance=given.get("tolerance"),
+            )
+
+
+def with_options(function: Made) -> Made:
+    """Where Python shows the signature of a function with `**options`, they are those of `Settings.make`, by name."""
+    known = inspect.signature(Settings.make).parameters
+    shown = inspect.signature(function)
+    own = [entry for entry in shown.parameters.values() if entry.kind is not inspect.Parameter.VAR_KEYWORD]
+    taken = {entry.name for entry in own}
+    more = [entry.replace(kind=entry.KEYWORD_ONLY) for name, entry in known.items() if name not in taken]
+    function.__signature__ = shown.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    return function
