@@ -117,8 +117,11 @@ class Standing:
         if near.with_laws:
             inst = near.inst
             given = inst.M.copy(), self.course.origin, inst.N.copy()
-            laws = inst.law, inst.scale, self.setting.facets, labels, self.setting.slack, self.setting.units
-            return found_by(LawSolver(*given, *laws, limits=self.setting.limits))
+            setting = self.setting
+            laws = LawSolver(
+                *given, inst.law, inst.scale, setting.facets, labels, setting.slack, setting.units, setting.limits
+            )
+            return found_by(laws)
         covariances, facets = self.setting.covariances, self.setting.facets
         given = self.course.M.copy(), self.course.origin, near.inst.N.copy()
         return found_by(GaussianSolver(*given, covariances, facets, labels, self.setting.slack, self.setting.limits))
