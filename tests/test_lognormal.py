@@ -15,6 +15,7 @@ from prepex import (
     Experiment,
     Gaussian,
     InputError,
+    Limit,
     LogNormal,
     Problem,
     Product,
@@ -339,6 +340,25 @@ def test_no_tolerance_of_a_factor_may_be_a_number():
     for damaged in (["5%", "5%"], [-0.1, 0.0], 0.1, "5%", [0.1]):
         with pytest.raises(InputError):
             Experiment.from_settings(settings | {"tolerance": damaged})
+
+
+@pytest.mark.parametrize("threshold", ["certified", "heuristic"])
+def test_a_limit_is_on_the_geometric_mean(threshold):
+    one, mine = live(LogNormal(), (float, float), draws(9), threshold=threshold, at_most={"size": 7.0})
+    limit = {"size": math.log(7.0)}
+    other, theirs = live(UNKNOWN, (math.log, math.log), draws(9), threshold=threshold, at_most=limit)
+    assert mine == theirs and one.recommendation.arms == other.recommendation.arms
+    assert "size at most 7" in one.recommendation.reasons["gzip"] and one.recommendation.arms == ("bzip2",)
+    assert Experiment.from_json(one.to_json()).reached == one.reached
+    for bad in ({"at_most": {"size": 0.0}}, {"limits": [Limit({"size": 1, "time": 1}, at_most=9)]}):
+        with pytest.raises(InputError, match=r"limits on '(size|time)'"):
+            Experiment(ARMS, NAMES, family=LogNormal(), **bad)
+
+
+def test_a_limit_far_from_all_on_a_log_scale():
+    figure = fronts(problem(LogNormal()), at_most={"time": 1e-3})
+    low, high = figure.axes[0].get_xlim()
+    assert 0.0 < low < 1e-3 and 3.6 < high < 10.0
 
 
 def test_nearly_tied_in_percent():

@@ -1,5 +1,6 @@
 """Pictures. Needs matplotlib: `pip install "prepex[plot]"`."""
 
+import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -90,7 +91,8 @@ def fronts(
             log_axis(axis)
     if bounds is not None:
         for words, limit in zip(bounds.words, bounds.to_document(problem.labels.objectives), strict=True):
-            draw_limit(axes, limit["weights"], limit["at_most" if "at_most" in limit else "at_least"], label=words)
+            value = limit["at_most"] if "at_most" in limit else limit["at_least"]
+            draw_limit(axes, limit["weights"], value, label=words)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
     _legend(figure, *axes.get_legend_handles_labels())
@@ -105,17 +107,20 @@ def draw_limit(axes: Any, weights: Sequence[float], value: float, **given: Any) 
     (x, y), across, up = weights, axes.get_xlim(), axes.get_ylim()
     if y == 0.0:
         axes.axvline(value / x, **style)
-        across = _reach(across, value / x)
+        across = _reach(across, value / x, axes.get_xscale() == "log")
     elif x == 0.0:
         axes.axhline(value / y, **style)
-        up = _reach(up, value / y)
+        up = _reach(up, value / y, axes.get_yscale() == "log")
     else:
         axes.plot(across, [(value - x * end) / y for end in across], **style)
     axes.set(xlim=across, ylim=up)
 
 
-def _reach(ends: tuple[float, float], line: float) -> tuple[float, float]:
+def _reach(ends: tuple[float, float], line: float, log: bool) -> tuple[float, float]:
     """The ends of an axis, moved so far that a line across it is seen."""
+    if log:
+        low, high = _reach((math.log(ends[0]), math.log(ends[1])), math.log(line), False)
+        return math.exp(low), math.exp(high)
     edge = 0.03 * abs(ends[1] - ends[0])
     return min(ends[0], line - edge), max(ends[1], line + edge)
 

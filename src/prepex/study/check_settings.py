@@ -53,7 +53,8 @@ SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed"
 # Only where they are used.
 MORE_SETTINGS = ("tolerance", "limits", "avoid_infeasible")
 # Means that a family can have.
-RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": (0.0, math.inf), "Exponential": (0.0, math.inf)}
+POSITIVE = (0.0, math.inf)
+RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": POSITIVE, "Exponential": POSITIVE}
 
 
 def require_settings(given: Any) -> None:
@@ -98,15 +99,19 @@ def require_settings(given: Any) -> None:
 def _require_family(given: Any, K: int, L: int) -> set[str]:
     """The kinds of its objectives: known (covariance of all), unknown (variance), law."""
     name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", "Product", *LAWS))
+    choice("family", name, ("Gaussian", "LogNormal", "Product", *LAWS))
     if name in LAWS:
         fields("family", given, ("name",))
         return {"law"}
+    if name == "LogNormal":
+        _require_single(given)
+        return {"unknown"}
     if name == "Product":
         fields("family", given, ("name", "families"))
         for single in listing("families", given["families"], L):
             _require_single(single)
-        unknown = any(single.get("variance") == "unknown" for single in given["families"])
+        kinds = [single.get("variance") or single["name"] for single in given["families"]]
+        unknown = "unknown" in kinds or "LogNormal" in kinds
         return {"unknown"} if unknown else {"law"}
     if "covariance" in given:
         fields("family", given, ("name", "covariance"))
@@ -136,9 +141,13 @@ def _require_family(given: Any, K: int, L: int) -> set[str]:
 def _require_single(given: Any) -> None:
     """The family of one objective."""
     name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", *LAWS))
+    choice("family", name, ("Gaussian", "LogNormal", *LAWS))
     if name in LAWS:
         fields("family", given, ("name",))
+        return
+    if name == "LogNormal":
+        if fields("family", given, ("name",), ("shared",)).get("shared", True) is not True:
+            refuse("shared", "true, or left out", given["shared"])
         return
     fields("family", given, ("name", "variance"), ("shared",))
     if type(given["variance"]) is not str:
@@ -184,20 +193,34 @@ def _require_limits(given: Any, L: int) -> None:
         number(side, limit[side])
     if not given["limits"]:
         refuse("limits", "at least one, or left out", given["limits"])
-    rows, level = read_limits(given["limits"])
+    logs = logarithmic(given["family"], L)
+    for limit in given["limits"]:
+        weights, bound = np.array(limit["weights"]), limit.get("at_most", limit.get("at_least"))
+        single = np.count_nonzero(weights) == 1
+        if np.any(weights[logs]) and not (single and bound / weights.sum() > 0.0):
+            refuse("limit", "on a LogNormal objective alone, and positive", limit)
+    rows, level = read_limits(given["limits"], logs)
     ranges = [RANGES.get(single_family(given["family"], q)["name"], (-math.inf, math.inf)) for q in range(L)]
     if not _possible(rows, level, np.array(ranges)):
         refuse("limits", "possible together", given["limits"])
 
 
-def read_limits(limits: Any) -> tuple[Any, Any]:
-    """(unit rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h."""
+def logarithmic(family: Mapping[str, Any], L: int) -> Any:
+    """Which objectives are compared by their logarithms (L,)."""
+    return np.array([single_family(family, q)["name"] == "LogNormal" for q in range(L)])
+
+
+def read_limits(limits: Any, logs: Any) -> tuple[Any, Any]:
+    """(unit rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h, means of logarithms where these count."""
     rows, level = [], []
     for limit in limits:
         weights, sign = np.array(limit["weights"], dtype=float), -1.0 if "at_most" in limit else 1.0
-        size = sign * np.linalg.norm(weights)
+        size, bound = sign * np.linalg.norm(weights), limit["at_most" if "at_most" in limit else "at_least"]
+        if np.any(weights[logs]):
+            own = float(weights[logs].sum())
+            bound = own * math.log(bound / own)
         rows.append(weights / size)
-        level.append(limit["at_most" if "at_most" in limit else "at_least"] / size)
+        level.append(bound / size)
     return np.array(rows), np.array(level, dtype=float)
 
 
@@ -293,8 +316,8 @@ def single_family(family: Mapping[str, Any], place: int) -> Any:
 def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> bool:
     """Can the family of an objective give this outcome, or this mean of n?"""
     single = single_family(family, place)
-    if single["name"] == "Exponential":
-        return value >= SMALLEST
+    if single["name"] in ("Exponential", "LogNormal"):
+        return value >= SMALLEST and (n == 1 or single["name"] == "Exponential")
     if single["name"] == "Gaussian":
         return n == 1 or single.get("variance") != "unknown"
     # Sums of whole numbers: a mean is their sum over n, to the last digit.
