@@ -30,7 +30,7 @@ from prepex.study.check_read import (
 MOST_ARMS, MOST_OBJECTIVES, MOST_FACETS = 2000, 100, 1000
 # Directions nearer than this are the same.
 SAME = 1e-9
-LAWS = ("Bernoulli", "Poisson", "Exponential")
+LAWS = ("Bernoulli", "Poisson", "Exponential", "Exact")
 RULES: dict[str, tuple[str, ...]] = {
     "frappe": (),
     "information": ("follow",),
