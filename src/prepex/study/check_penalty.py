@@ -1,5 +1,5 @@
-"""What a mean that is not known costs, for check_laws.py: the largest log-likelihood less the log of the likelihood mixed
-over a prior (docs/certified.md, step 6), with many digits."""
+"""What a mean that is not known costs, for check_laws.py: the largest log-likelihood less the log of the likelihood
+mixed over a prior (docs/certified.md, step 6), with many digits."""
 
 from collections.abc import Callable
 from decimal import Decimal, localcontext
