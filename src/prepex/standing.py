@@ -129,6 +129,7 @@ class Standing:
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set."""
         near, labels = self.course.near, self.setting.labels
+        asked = self.setting.slack, self.setting.limits
         if near.with_laws:
             inst = near.inst
             given = inst.M.copy(), self.course.origin, inst.N.copy()
