@@ -114,6 +114,8 @@ def _surplus(a: float, b: float, more: float) -> float:
     """a log(a / b) + more, where b = a + more; if they are close, by Taylor's series, as all else cancels."""
     if a <= 0:
         return more
+    if b <= 0:
+        return math.inf
     if abs(more) > 0.05 * a:
         return a * math.log(a / b) + more
     return a * sum((-more / a) ** k / k for k in range(2, 16))

@@ -318,6 +318,8 @@ def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> b
     single = single_family(family, place)
     if single["name"] in ("Exponential", "LogNormal"):
         return value >= SMALLEST and (n == 1 or single["name"] == "Exponential")
+    if single["name"] == "Exact":
+        return True
     if single["name"] == "Gaussian":
         return n == 1 or single.get("variance") != "unknown"
     # Sums of whole numbers: a mean is their sum over n, to the last digit.
