@@ -268,8 +268,10 @@ def soonest(inst: Instance, binding: Ints) -> tuple[Int, Int]:
             a = inst.front[p]
             least = 4.0 * met_ratio(inst, a) / N[a]
             for f in range(inst.n_facets):
-                ahead = max(gap(inst, a, worse, f), 0.0)
-                least = min(least, ahead * ahead / (V[a, f] * N[a] + V[worse, f] * N[worse]))
+                ahead, room = max(gap(inst, a, worse, f), 0.0), V[a, f] * N[a] + V[worse, f] * N[worse]
+                # Without noise to be level is enough.
+                if room > 0.0 or gap(inst, a, worse, f) < 0.0:
+                    least = min(least, ahead * ahead / room if room > 0.0 else 0.0)
             if least > most:
                 better, most, own = a, least, False
         if own:
@@ -280,8 +282,8 @@ def soonest(inst: Instance, binding: Ints) -> tuple[Int, Int]:
         most = 4.0 * broken_ratio(inst, worse) / N[worse]
         single = most > 0.0
         for f in range(inst.n_facets):
-            ahead = max(gap(inst, better, worse, f), 0.0)
-            single = single and ahead * ahead / (V[better, f] * N[better] + V[worse, f] * N[worse]) < most
+            ahead, room = max(gap(inst, better, worse, f), 0.0), V[better, f] * N[better] + V[worse, f] * N[worse]
+            single = single and (ahead * ahead < most * room or ahead == 0.0)
         if single:
             better = worse
     return better, worse

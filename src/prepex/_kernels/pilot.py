@@ -11,7 +11,7 @@ Legend
 import numpy as np
 
 from prepex._kernels.alone import has_limits
-from prepex._kernels.instance import Floats, Instance, Int, broken_ratio, met_ratio, ratio
+from prepex._kernels.instance import Floats, Instance, Int, broken_ratio, met_ratio, over_ratio, ratio
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.mixture import ALONE, AS_RIVAL, BROKEN, IN_FRONT, OUT_OF_FRONT
 
@@ -44,7 +44,7 @@ def dominated(inst: Instance, i: Int) -> float:
     for p in range(inst.size[0]):
         least = met_ratio(inst, inst.front[p])
         for f in range(inst.n_facets):
-            least = min(least, ratio(inst, inst.front[p], i, f))
+            least = min(least, over_ratio(inst, inst.front[p], i, f))
         high = max(high, least)
     return high
 

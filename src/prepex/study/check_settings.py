@@ -30,7 +30,7 @@ from prepex.study.check_read import (
 MOST_ARMS, MOST_OBJECTIVES, MOST_FACETS = 2000, 100, 1000
 # Directions nearer than this are the same.
 SAME = 1e-9
-LAWS = ("Bernoulli", "Poisson", "Exponential")
+LAWS = ("Bernoulli", "Poisson", "Exponential", "Exact")
 RULES: dict[str, tuple[str, ...]] = {
     "frappe": (),
     "information": ("follow",),
@@ -318,6 +318,8 @@ def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> b
     single = single_family(family, place)
     if single["name"] in ("Exponential", "LogNormal"):
         return value >= SMALLEST and (n == 1 or single["name"] == "Exponential")
+    if single["name"] == "Exact":
+        return True
     if single["name"] == "Gaussian":
         return n == 1 or single.get("variance") != "unknown"
     # Sums of whole numbers: a mean is their sum over n, to the last digit.
