@@ -1,16 +1,17 @@
-"""`python -m benchmarks [core] [rules] [guarantee] [study] [families] [voids] [mutations] [kills] [fuzz] [load]
-[startup] [bits]`: by default the timings, core, rules and startup.
+"""`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
+[load] [startup] [bits]`: by default the timings, core, rules and startup.
 """
 
 import sys
 
-from benchmarks import core, families, fuzz, guarantee, kills, load, mutations, rules, startup, study, voids
+from benchmarks import borders, core, families, fuzz, guarantee, kills, load, mutations, rules, startup, study, voids
 from prepex._kernels import engine
 
 PARTS = {
     "core": core.main,
     "rules": rules.main,
     "guarantee": guarantee.main,
+    "borders": borders.main,
     "study": study.main,
     "families": families.main,
     "voids": voids.main,

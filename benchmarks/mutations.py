@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prepex import Bernoulli, Cone, Exponential, Gaussian, Poisson, Product, Study
+from prepex import Bernoulli, Cone, Exponential, Gaussian, Limit, LogNormal, Poisson, Product, Study
 from prepex.stopping import Certified
 from prepex.study.check import Checker
 from prepex.study.check_log import GENESIS, canonical
@@ -43,15 +43,28 @@ FAMILIES = {
     "exponential": Exponential(),
     "mixed": Product([Gaussian(variance="unknown"), Bernoulli()]),
     "product": Product([Poisson(), Gaussian(variance=0.09)]),
+    "times": LogNormal(),
+    "time and dose": Product([LogNormal(shared=True), Bernoulli()]),
 }
 # Means of high and low, by law.
-TRUTH = {"gaussian": (1.0, 0.02), "Bernoulli": (0.95, 0.06), "Poisson": (9.0, 1.1), "Exponential": (9.0, 0.3)}
+TRUTH = {
+    "gaussian": (1.0, 0.02),
+    "Bernoulli": (0.95, 0.06),
+    "Poisson": (9.0, 1.1),
+    "Exponential": (9.0, 0.3),
+    "LogNormal": (9.0, 1.1),
+}
 # Logs of more events than this are not changed: each change is read from the beginning.
 LONG = 100
 HIGH = {"a": (True, False), "b": (False, True), "c": (False, False)}
 Plan = tuple[str, str, str, str, str]
 # What a study may ask beyond the Pareto set, by name.
-QUESTIONS: dict[str, dict[str, Any]] = {"": {}, "tolerance": {"tolerance": {"u": 0.05, "v": 0.04}}}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "": {},
+    "tolerance": {"tolerance": {"u": 0.05, "v": 0.04}},
+    "limits": {"limits": "v"},
+    "limits, tolerance": {"tolerance": {"u": 0.05, "v": 0.04}, "limits": "v", "avoid_infeasible": True},
+}
 
 
 class Case(NamedTuple):
@@ -76,8 +89,9 @@ def plans() -> Iterator[Plan]:
         for family in families:
             for status in ("heuristic" if threshold == "heuristic" else "certified", "running", "inconclusive"):
                 yield f"{family}, {threshold}, {status}", family, threshold, status, ""
-    for family in ("correlated", "unknown", "mixed"):
-        yield f"{family}, heuristic, running, tolerance", family, "heuristic", "running", "tolerance"
+    for family in ("correlated", "unknown", "mixed", "times", "exponential"):
+        for question in ("tolerance", "limits"):
+            yield f"{family}, heuristic, running, {question}", family, "heuristic", "running", question
 
 
 def make_case(name: str, family: str, threshold: str, status: str, question: str, folder: Path, seed: int = 1) -> Case:
@@ -89,6 +103,12 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
     plain = ("variance", "variances", "correlated", "per arm", "product")
     short = 18 if threshold != "certified" or family in plain else 36
 
+    asked = dict(QUESTIONS[question])
+    if "limits" in asked:
+        # Half way between the arms that are high in it and those that are low.
+        kind = type(singles[1]).__name__
+        asked["limits"] = [Limit({"v": 1.0}, at_most=scale * sum(TRUTH.get(kind, TRUTH["gaussian"])) / 2)]
+
     def draw(arm: str) -> list[float]:
         found = []
         for single, high in zip(singles, HIGH[arm], strict=True):
@@ -98,6 +118,8 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
                 found.append(float(rng.random() < mean))
             elif kind == "Gaussian":
                 found.append(float(rng.normal(scale * mean, 0.3)))
+            elif kind == "LogNormal":
+                found.append(float(mean * np.exp(rng.normal(0.0, 0.3))))
             else:
                 found.append(float(rng.poisson(mean) if kind == "Poisson" else rng.exponential(mean)))
         return found
@@ -113,7 +135,7 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
         max_pulls=short + 2 if status == "inconclusive" else None,
         minimise=() if family == "mixed" else ("v",),
         lease=1e6 if family == "variance" else None,
-        **QUESTIONS[question],
+        **asked,
     )
     rows = [[arm, *draw(arm)] for arm in "abcabc"]
     (folder / "old.csv").write_text("arm,u,v\n" + "".join(f"{arm},{u!r},{v!r}\n" for arm, u, v in rows))

@@ -51,6 +51,8 @@ class Run:
     cone: str
     seed: int
     n_pulls: int
+    tolerance: float | None = None
+    at_least: float | None = None
 
     def open(self):
         return Experiment(
@@ -63,6 +65,8 @@ class Run:
             minimise=(1,) if self.seed % 2 else (),
             seed=self.seed,
             delta=0.05,
+            tolerance=self.tolerance,
+            at_least=None if self.at_least is None else {"objective 0": self.at_least},
         )
 
     def rewards(self):
@@ -106,14 +110,16 @@ class Run:
         return None
 
 
-def random_runs(seed, rounds, n_pulls=60):
+def random_runs(seed, rounds, n_pulls=60, **asked):
     """Every family, rule and threshold that go together, `rounds` times, under cones in turn."""
     rng = np.random.default_rng(seed)
     runs = []
     for _ in range(rounds):
         for family in FAMILIES:
             for rule in RULES:
-                if rule in OWN:
+                if rule in OWN and asked:
+                    thresholds = []
+                elif rule in OWN:
                     thresholds = ["own"] if family in KNOWN else []
                 else:
                     thresholds = ["certified", "heuristic"]
@@ -121,5 +127,5 @@ def random_runs(seed, rounds, n_pulls=60):
                         thresholds.append("kaufmann_koolen")
                 for threshold in thresholds:
                     cone = list(CONES)[rng.integers(len(CONES))]
-                    runs.append(Run(family, rule, threshold, cone, int(rng.integers(2**31)), n_pulls))
+                    runs.append(Run(family, rule, threshold, cone, int(rng.integers(2**31)), n_pulls, **asked))
     return runs

@@ -69,12 +69,12 @@ def world(experiment, problem, seed):
     """arm -> outcome in the user's signs, from the noise that a simulation draws."""
     setting = experiment.setting
     roots, draw = noise_of(setting, np.random.default_rng(seed))
-    truth = np.array(problem.means)
+    truth = np.array(problem.inner_means)
 
     def pay(arm):
         reward = draw(1)[0]
         pay_first(setting, truth, roots, arm, reward)
-        return reward
+        return problem.units.outer(reward)
 
     return pay
 

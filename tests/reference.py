@@ -111,6 +111,17 @@ def right_within(facets, means, answer, slack, limits=None):
     return not beaten and all(any(np.all(scores[a] - scores[i] >= -slack) for a in answer) for i in others)
 
 
+def right_with_limits(facets, means, answer, slack, rows, level):
+    """The same among the arms with rows . mean >= level; without slack, is it their Pareto set?"""
+    feasible = [k for k in range(len(means)) if np.all(rows @ means[k] >= level)]
+    inside = [feasible.index(k) for k in answer if k in feasible]
+    if len(inside) < len(answer):
+        return False
+    if np.any(slack):
+        return right_within(facets, means[feasible], inside, slack)
+    return tuple(inside) == pareto_set(facets, means[feasible])
+
+
 def pieces(facets, covariances, means, counts, slack=None, limits=None):
     """Every convex piece of Alt(M), by enumeration over all facet choices; with slack, of what is wrong within it."""
 

@@ -93,3 +93,80 @@ def shares(scores, counts, variances):
     )
     rival = np.where(np.isin(np.arange(K), front), 1.0, doubt)
     return 0.9 * doubt / doubt.sum() + 0.1 / K, 0.9 * rival / rival.sum() + 0.1 / K
+
+
+def lone_e(x, count, variance, rhos):
+    """e of "the score is above 0" for a mean x of `count` values; of "below 0" if x is negative."""
+    return -np.inf if x == 0 else float(logsumexp(log_mixture(abs(x), count, variance, rhos)) - np.log(len(rhos)))
+
+
+def statuses_with_limits(scores, n_facets):
+    """The Pareto set of the arms whose scores of the limits, after those of the facets, are at least 0."""
+    feasible = [k for k in range(len(scores)) if (scores[k, n_facets:] >= 0).all()]
+    front = pareto(scores[feasible, :n_facets])
+    return [feasible[k] for k in front]
+
+
+def tests_with_limits(front, e, meets, breaks, m, price):
+    """Every arm's test as (value, (better, worse, row)); e(i, j, f), meets(k) and breaks(k): [(e, row), ...]."""
+    K, tests = len(price[0]), []
+    for i in range(K):
+        if i in front:
+            own = [(value - price[3][i], (i, i, row)) for value, row in meets(i)]
+            for j in range(K):
+                if j != i:
+                    reasons = [(e(i, j, f), f) for f in range(m)] + breaks(j)
+                    value, row = max(reasons)
+                    own.append((value - price[0][i], (i, j, row)))
+            tests.append(min(own))
+        else:
+            own = [(value - price[4][i], (i, i, row)) for value, row in breaks(i)]
+            for j in front:
+                value, row = min([(e(j, i, f), f) for f in range(m)] + meets(j))
+                own.append((value - price[2][j] - price[1][i], (j, i, row)))
+            tests.append(max(own))
+    return tests
+
+
+def margin_with_limits(scores, counts, variances, rhos, price, n_facets, slack):
+    """Every arm's test of known Gaussians, with limits in the columns after the facets."""
+
+    def e(i, j, f):
+        xs = (scores[i, f] + slack[f], scores[j, f])
+        return e_value(xs, counts[[i, j]], variances[[i, j], f], rhos)
+
+    def lone(k, side):
+        rows = range(n_facets, scores.shape[1])
+        found = [(lone_e(scores[k, r], counts[k], variances[k, r], rhos), r) for r in rows]
+        return [(value if side * scores[k, r] > 0 else -np.inf, r) for value, r in found]
+
+    front = statuses_with_limits(scores, n_facets)
+    return tests_with_limits(front, e, lambda k: lone(k, 1), lambda k: lone(k, -1), n_facets, price)
+
+
+def shares_with_limits(scores, counts, variances, n_facets, slack):
+    """(share of each arm, part of each rival, what the limits have of a share) that a pilot gives."""
+    K, m = len(scores), n_facets
+    front, var = statuses_with_limits(scores, m), variances / counts[:, None]
+
+    def ratio(i, j):
+        gap = np.maximum(scores[i, :m] + slack[:m] - scores[j, :m], 0)
+        return gap**2 / (2 * (var[i, :m] + var[j, :m]))
+
+    def lone(k, side):
+        return np.maximum(side * scores[k, m:], 0) ** 2 / (2 * var[k, m:])
+
+    out = [max((min(ratio(j, i).min(), lone(j, 1).min()) for j in front), default=0.0) for i in range(K)]
+    broken = [lone(i, -1).max() for i in range(K)]
+    decided = np.array(
+        [
+            min([lone(i, 1).min(), *(max(ratio(i, j).max(), lone(j, -1).max()) for j in range(K) if j != i)])
+            if i in front
+            else max(broken[i], out[i])
+            for i in range(K)
+        ]
+    )
+    doubt = np.exp(-2 * np.minimum(decided, 300.0))
+    rival = np.where(np.isin(np.arange(K), front), 1.0, doubt)
+    lean = np.where(np.array(broken) > np.array(out), 0.95, 0.05)
+    return 0.9 * doubt / doubt.sum() + 0.1 / K, 0.9 * rival / rival.sum() + 0.1 / K, lean

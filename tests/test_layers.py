@@ -13,7 +13,7 @@ LAYERS = (
     ("_named", "units"),
     ("cone", "family", "labels", "region", "tables"),
     ("limits", "problem", "tolerance"),
-    ("judge", "solvers"),
+    ("judge", "reasons", "solvers"),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),
     ("run", "document", "snapshots", "spoken"),

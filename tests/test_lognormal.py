@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from prepex import (
@@ -14,6 +15,7 @@ from prepex import (
     Experiment,
     Gaussian,
     InputError,
+    Limit,
     LogNormal,
     Problem,
     Product,
@@ -269,6 +271,108 @@ def test_the_report_has_log_scales_and_geometric_means(study, tmp_path):
     assert "LogNormal()" in text
 
 
+# Tolerances are shares
+
+
+@pytest.mark.parametrize("threshold", ["certified", "heuristic"])
+def test_a_share_is_a_tolerance_of_the_logarithm(threshold):
+    one, mine = live(
+        LogNormal(), (float, float), draws(7), threshold=threshold, tolerance={"time": "5%", "size": "2 %"}
+    )
+    sizes = [math.log1p(0.05), math.log1p(0.02)]
+    other, theirs = live(UNKNOWN, (math.log, math.log), draws(7), threshold=threshold, tolerance=sizes)
+    assert mine == theirs and one.recommendation == other.recommendation and one.done
+    assert one.settings()["tolerance"] == other.settings()["tolerance"] == sizes
+    assert one.tolerance == ("5%", "2%") and "5% in time and 2% in size" in one.why()
+    again = Experiment.from_json(one.to_json())
+    assert again.to_json() == one.to_json() and again.reached == one.reached and again.tolerance == one.tolerance
+
+
+def test_shares_in_evidence_bounds_and_simulations():
+    logs = np.array([[math.log(v) for v in TRUTH[arm]] for arm in ARMS])
+    mine, theirs = problem(LogNormal(noise=0.5)), problem(Gaussian(variance="unknown", noise=0.5), logs)
+    share, size = ["10%", 0], [math.log1p(0.1), 0.0]
+    given = {"cone": Cone.orthant(2), "minimise": (0, 1)}
+    one = evidence(mine.means, [9, 5, 7], family=mine.family, tolerance=share, **given)
+    assert one.value == evidence(logs, [9, 5, 7], family=theirs.family, tolerance=size, **given).value
+    assert one.value != evidence(mine.means, [9, 5, 7], family=mine.family, **given).value
+    found, expected = (
+        characteristic_time(truth, 1e-3, tolerance=eps).time for truth, eps in ((mine, share), (theirs, size))
+    )
+    assert found == expected
+    runs = [
+        simulate(truth, sampling=Uniform(), n_runs=3, tolerance=eps, max_pulls=3000)
+        for truth, eps in ((mine, share), (theirs, size))
+    ]
+    assert [*runs[0].rows()] == [*runs[1].rows()] and runs[0].tolerance == ("10%", "0%")
+    assert runs[0].bound(1e-3).time == found
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "words"),
+    [
+        ({"time": 0.05}, "tolerance of 'time' must be a share, as in \"5%\" (outcomes of a LogNormal are compared"),
+        (0.5, "tolerance of 'time' must be a share"),
+        ([0.1, 0.1], "tolerance of 'time' must be a share"),
+        ({"quality": "5%"}, "tolerance of 'quality' must be a number, in its units, got '5%'"),
+        ("5%", "tolerance of 'quality' must be a number, in its units, got '5%'"),
+        ({"time": "-5%"}, "tolerance of 'time' must be a share of at least 0%, as in \"5%\", got '-5%'"),
+        ({"time": "five %"}, "must be a share of at least 0%"),
+        ({"time": "0.05"}, "must be a share of at least 0%"),
+        ({"time": "nan%"}, "must be a share of at least 0%"),
+        (["5%"], "tolerance must be numbers of shape (2 = n_objectives,)"),
+        ({"speed": "5%"}, "tolerance must"),
+    ],
+    ids=str,
+)
+def test_tolerances_that_are_refused(tolerance, words):
+    family = Product([LogNormal(), UNKNOWN])
+    with pytest.raises(InputError, match=re.escape(words)):
+        Experiment(ARMS, ("time", "quality"), family=family, tolerance=tolerance)
+
+
+def test_no_tolerance_of_a_factor_may_be_a_number():
+    family = Product([LogNormal(), UNKNOWN])
+    settings = Experiment(ARMS, ("time", "quality"), family=family, tolerance={"time": 0, "quality": 0.5}).settings()
+    assert settings["tolerance"] == [0.0, 0.5]
+    everywhere = Experiment(ARMS, NAMES, family=LogNormal(), tolerance="5%").settings()["tolerance"]
+    assert everywhere == [math.log1p(0.05)] * 2
+    for damaged in (["5%", "5%"], [-0.1, 0.0], 0.1, "5%", [0.1]):
+        with pytest.raises(InputError):
+            Experiment.from_settings(settings | {"tolerance": damaged})
+
+
+@pytest.mark.parametrize("threshold", ["certified", "heuristic"])
+def test_a_limit_is_on_the_geometric_mean(threshold):
+    one, mine = live(LogNormal(), (float, float), draws(9), threshold=threshold, at_most={"size": 7.0})
+    limit = {"size": math.log(7.0)}
+    other, theirs = live(UNKNOWN, (math.log, math.log), draws(9), threshold=threshold, at_most=limit)
+    assert mine == theirs and one.recommendation.arms == other.recommendation.arms
+    assert "size at most 7" in one.recommendation.reasons["gzip"] and one.recommendation.arms == ("bzip2",)
+    assert Experiment.from_json(one.to_json()).reached == one.reached
+    for bad in ({"at_most": {"size": 0.0}}, {"limits": [Limit({"size": 1, "time": 1}, at_most=9)]}):
+        with pytest.raises(InputError, match=r"limits on '(size|time)'"):
+            Experiment(ARMS, NAMES, family=LogNormal(), **bad)
+
+
+def test_a_limit_far_from_all_on_a_log_scale():
+    figure = fronts(problem(LogNormal()), at_most={"time": 1e-3})
+    low, high = figure.axes[0].get_xlim()
+    assert 0.0 < low < 1e-3 and 3.6 < high < 10.0
+
+
+def test_nearly_tied_in_percent():
+    rng = np.random.default_rng(8)
+    experiment = Experiment(("a", "b"), ("time",), family=LogNormal(), minimise=("time",), delta=0.05)
+    for _ in range(200):
+        for arm, truth in (("a", 2.0), ("b", 2.001)):
+            experiment.tell(arm, [truth * np.exp(0.2 * rng.normal())])
+    found = re.search(r"nearly tied: (\S+) ± (\S+) % apart in time\. A tolerance of (\S+)% in time", experiment.why())
+    logs = abs(math.log(experiment.means[0, 0] / experiment.means[1, 0]))
+    assert float(found[1]) == pytest.approx(100 * math.expm1(logs), abs=0.06)
+    assert 1.0 < float(found[2]) < 3.0 and float(found[2]) < float(found[3]) < 30.0
+
+
 # Words of a command line, of tables and of requests
 
 runner = CliRunner()
@@ -297,6 +401,12 @@ def test_a_study_from_a_command_line(tmp_path, monkeypatch):
     assert runner.invoke(app, [*made, "--family", "time=lognormal(shared)"]).exit_code == 0
     found = Study.open("prepex.db", "tools")
     assert found.certificate()["settings"]["family"]["families"] == [{"name": "LogNormal", "shared": True}]
+    refused = runner.invoke(app, [*made[:2], "x", *made[3:], "--family", "time=lognormal", "--tolerance", "time=0.05"])
+    assert refused.exit_code == 2 and 'as in "5%"' in " ".join(refused.output.split())
+    made[2] = "close"
+    assert runner.invoke(app, [*made, "--family", "time=lognormal", "--tolerance", "time=5%"]).exit_code == 0
+    assert Study.open("prepex.db", "close").certificate()["settings"]["tolerance"] == [math.log1p(0.05)]
+    assert Study.open("prepex.db", "close").picture()["design"]["tolerance"] == ["5%"]
     ticket = found.ask()
     refused = runner.invoke(app, ["study", "tell", "tools", ticket.token, "time=0"])
     assert refused.exit_code == 2 and "'time' must be positive" in " ".join(refused.output.split())
@@ -305,8 +415,13 @@ def test_a_study_from_a_command_line(tmp_path, monkeypatch):
 
 
 def test_a_study_from_a_request():
-    body = Create(name="tools", arms=["a", "b"], objectives=["time", "ok"], family=["lognormal", "bernoulli"])
-    assert repr(body.settings()["family"]) == "Product([LogNormal(), Bernoulli()])"
+    given = {"name": "tools", "arms": ["a", "b"], "objectives": ["time", "ok"], "family": ["lognormal", "bernoulli"]}
+    body = Create(**given, tolerance={"time": "5%", "ok": 0.1})
+    settings = body.settings()
+    assert repr(settings["family"]) == "Product([LogNormal(), Bernoulli()])"
+    assert settings["tolerance"] == {"time": "5%", "ok": 0.1}
+    with pytest.raises(ValidationError):
+        Create(**given, tolerance={"time": "five"})
 
 
 def test_pictures_of_a_problem_have_log_scales():

@@ -23,7 +23,7 @@ def make_instance(scores, counts, variances):
 
 def fresh_of(inst, rho=RHO):
     """All outcomes count."""
-    return mixture.KnownFresh(inst, mixture.make_grid(inst.N, rho), inst.N)
+    return mixture.known_fresh(inst, rho, inst.N)
 
 
 def run_margin(inst, price=None, rho=RHO, guide=None):

@@ -174,6 +174,46 @@ def test_units_do_not_matter(rule):
     assert sum(a != b for a, b in zip(odd, plain, strict=True)) <= 1
 
 
+@pytest.mark.parametrize("threshold", ["heuristic", "certified"])
+def test_runs_with_a_tolerance_in_other_places_and_units_are_the_same(threshold):
+    """Arms 0 and 1 tie but for a hundredth; the tolerance is scaled along."""
+    means = np.array([[2.0, 0.0], [2.0, 0.01], [-1.0, -1.0], [0.0, 2.0]])
+
+    def runs(offset, scale):
+        problem = Problem(offset + scale * means, family=Gaussian(variance=scale**2), cone=CONE)
+        given = {"threshold": threshold, "deltas": 0.1, "n_runs": 3, "seed": 3, "tolerance": scale * np.ones(2)}
+        rules = [FraPPE(), InformationDirected()]
+        return [(row["stopping_time"], row["correct"]) for row in simulate(problem, sampling=rules, **given).rows()]
+
+    here = runs(0.0, 1.0)
+    assert all(right for _, right in here)
+    assert runs(0.0, 2.0**-9) == runs(0.0, 2.0**7) == here
+    for offset in OFFSETS[1:]:
+        assert sum(a != b for a, b in zip(runs(offset, 1.0), here, strict=True)) <= 1
+
+
+@pytest.mark.parametrize("threshold", ["heuristic", Certified(pilot=3)])
+@pytest.mark.parametrize("name", ["gaussian", "unknown", "bernoulli"])
+def test_with_a_tolerance_the_order_of_arms_and_objectives_does_not_matter(name, threshold):
+    family, draw = FAMILIES[name]
+    rng = np.random.default_rng(8)
+    sizes = {"x": 0.1, "y": 0.2}
+
+    def fresh(arms, sides, facets):
+        options = {"cone": Cone.from_facets(facets), "delta": 0.1, "sampling": Uniform(), "threshold": threshold}
+        return Experiment(arms, sides, family=family, tolerance=sizes, **options)
+
+    facets = np.array([[1.0, 0.4], [0.1, 1.0]])
+    log = [("abcd"[k % 4], draw(rng, D[k % 4])) for k in range(1200)]
+    before, stop = replay(fresh(tuple("abcd"), ("x", "y"), facets), log, watch=True)
+    after, other = replay(fresh(tuple("cadb"), ("x", "y"), facets), log, watch=True)
+    np.testing.assert_allclose(after, before, rtol=1e-7, atol=1e-7)
+    assert other[:2] == stop[:2]
+    after, other = replay(fresh(tuple("abcd"), ("y", "x"), facets[:, ::-1]), [(k, x[::-1]) for k, x in log], watch=True)
+    np.testing.assert_allclose(after, before, rtol=1e-7, atol=1e-7)
+    assert other[:2] == stop[:2]
+
+
 @pytest.mark.parametrize("family", [Gaussian(variance=1e-4), Gaussian(variance="unknown")], ids=["known", "unknown"])
 def test_a_certificate_far_from_zero_passes_its_check_with_the_log(family, tmp_path):
     rng = np.random.default_rng(7)

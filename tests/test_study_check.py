@@ -8,17 +8,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prepex import Bernoulli, Cone, Experiment, Exponential, Gaussian, Poisson, Product, Study
+from prepex import Bernoulli, Cone, Experiment, Exponential, Gaussian, InputError, LogNormal, Poisson, Product, Study
+from prepex.labels import Labels
+from prepex.limits import Limit, limits_of
 from prepex.stopping import Certified, Heuristic, KaufmannKoolen
 from prepex.study import check as module
 from prepex.study.certificate import make_certificate
-from prepex.study.check import check, level, log_half_normal
+from prepex.study.check import check, level
 from prepex.study.check_evidence import arm_values
 from prepex.study.check_facts import Design, Facts
+from prepex.study.check_tests import log_half_normal
 from prepex.study.config import Config
 from prepex.study.events import GENESIS, seal
 
 SOURCE = Path(module.__file__)
+# What may be asked beyond the Pareto set.
+ASKED = {
+    "exact": {},
+    "tolerance": {"lenient": True},
+    "limits": {"limited": True},
+    "both": {"lenient": True, "limited": True},
+}
 
 
 def random_tolerance(rng, cone):
@@ -30,7 +40,30 @@ def random_tolerance(rng, cone):
             return tuple(size.tolist())
 
 
-def random_experiment(rng, threshold=None, keep=None, lenient=False):
+def random_limits(rng, kinds):
+    """One to three that means can meet together, on one objective or a sum; those of LogNormal ones are on it alone."""
+    L = len(kinds)
+    while True:
+        limits = []
+        for _ in range(int(rng.integers(1, 4))):
+            weights = np.zeros(L)
+            weights[rng.integers(L)] = rng.choice([1.0, -2.0])
+            if rng.random() < 0.4 and not any("times" in kind for kind in kinds):
+                weights = rng.normal(size=L)
+            near = np.where([kind == "bernoulli" for kind in kinds], rng.uniform(0.1, 0.8, L), rng.uniform(0.3, 2.5, L))
+            side = str(rng.choice(["at_most", "at_least"]))
+            named = {f"objective {q}": float(weights[q]) for q in np.flatnonzero(weights)}
+            limits.append(Limit(named, **{side: float(weights @ near)}))
+        labels = Labels.make((2, L))
+        families = [FAMILIES.get(kind) or Gaussian(variance=1.0) for kind in kinds]
+        try:
+            limits_of(labels, limits=limits, family=families[0] if L == 1 else Product(families))
+        except InputError:
+            continue
+        return limits
+
+
+def random_experiment(rng, threshold=None, keep=None, lenient=False, limited=False):
     """A random design in a random state: near-ties, far arms, large offsets, every kind of noise and cone."""
     K, L = int(rng.integers(2, 6)), int(rng.integers(1, 4))
     kind = rng.integers(4)
@@ -51,6 +84,7 @@ def random_experiment(rng, threshold=None, keep=None, lenient=False):
         "minimise": tuple(int(q) for q in np.flatnonzero(rng.random(L) < 0.3)),
         "threshold": threshold or Certified(grid=grid, pilot=pilot),
         "tolerance": random_tolerance(rng, cone) if lenient else None,
+        "limits": random_limits(rng, ["gaussian"] * L) if limited else (),
     }
     means = rng.normal(size=(K, L)) * 10.0 ** rng.uniform(-1, 1) + rng.choice([0.0, 50.0])
     sizes = np.linalg.cholesky(family.covariances(K, L))
@@ -69,11 +103,11 @@ def random_experiment(rng, threshold=None, keep=None, lenient=False):
     return experiment
 
 
-@pytest.mark.parametrize(("lenient", "many"), [(False, 1000), (True, 400)], ids=("exact", "tolerance"))
-def test_it_agrees_with_the_engine_on_random_states(lenient, many):
-    rng, statuses, tested = np.random.default_rng(0), {}, 0
+@pytest.mark.parametrize("asked", ASKED)
+def test_it_agrees_with_the_engine_on_random_states(asked):
+    rng, statuses, tested, many = np.random.default_rng(0), {}, 0, 300 if ASKED[asked] else 1000
     for _ in range(many):
-        experiment = random_experiment(rng, lenient=lenient)
+        experiment = random_experiment(rng, **ASKED[asked])
         config = Config.make("x", experiment, None, None)
         certificate = json.loads(json.dumps(make_certificate(config, experiment, 0, "0" * 64)))
         result = check(certificate)
@@ -92,10 +126,12 @@ FAMILIES = {
     "exponential": Exponential(),
     "unknown": Gaussian(variance="unknown"),
     "shared": Gaussian(variance="unknown", shared=True),
+    "times": LogNormal(),
+    "shared times": LogNormal(shared=True),
 }
 
 
-def random_law_experiment(rng, threshold=None, keep=None, lenient=False):
+def random_law_experiment(rng, threshold=None, keep=None, lenient=False, limited=False):
     """A design with a family for each objective, in a random state, under the orthant or another cone."""
     K, L = int(rng.integers(2, 5)), int(rng.integers(1, 4))
     kinds = [str(kind) for kind in rng.choice([*FAMILIES, "gaussian"], size=L)]
@@ -111,11 +147,14 @@ def random_law_experiment(rng, threshold=None, keep=None, lenient=False):
         "minimise": tuple(int(q) for q in np.flatnonzero(rng.random(L) < 0.3)),
         "threshold": threshold or Certified(pilot=[None, 2, 3][rng.integers(3)]),
         "tolerance": random_tolerance(rng, cone) if lenient else None,
+        "limits": random_limits(rng, kinds) if limited else (),
     }
     draws = {
         "bernoulli": lambda p: float(rng.random() < p / 3),
         "poisson": lambda p: float(rng.poisson(p)),
         "exponential": lambda p: float(rng.exponential(p)),
+        "times": lambda p: float(np.exp(rng.normal(p, 0.8))),
+        "shared times": lambda p: float(np.exp(rng.normal(p, 0.8))),
     }
     truth = rng.uniform(0.2, 2.8, (K, L))
     arms = [*range(K), *rng.integers(K, size=int(rng.integers(10 * K, 300)))]
@@ -131,11 +170,11 @@ def random_law_experiment(rng, threshold=None, keep=None, lenient=False):
     return experiment
 
 
-@pytest.mark.parametrize("lenient", [False, True], ids=("exact", "tolerance"))
-def test_it_agrees_with_the_engine_on_other_families(lenient):
+@pytest.mark.parametrize("asked", ASKED)
+def test_it_agrees_with_the_engine_on_other_families(asked):
     rng, certified, tested = np.random.default_rng(1), 0, 0
     for _ in range(250):
-        experiment = random_law_experiment(rng, lenient=lenient)
+        experiment = random_law_experiment(rng, **ASKED[asked])
         made = make_certificate(Config.make("x", experiment, None, None), experiment, 0, "0" * 64)
         certificate = json.loads(json.dumps(made))
         result = check(certificate)
@@ -147,13 +186,13 @@ def test_it_agrees_with_the_engine_on_other_families(lenient):
     assert certified > 15 and tested > 200
 
 
-@pytest.mark.parametrize("lenient", [False, True], ids=("exact", "tolerance"))
+@pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("make", [random_experiment, random_law_experiment])
-def test_the_evidence_is_that_of_the_engine(make, lenient):
+def test_the_evidence_is_that_of_the_engine(make, asked):
     rng, undecided = np.random.default_rng(2), 0
     for _ in range(100):
         blocks = []
-        experiment = make(rng, "heuristic", blocks, lenient)
+        experiment = make(rng, "heuristic", blocks, **ASKED[asked])
         design = Design.read(json.loads(json.dumps(experiment.settings())))
         facts, front = Facts.observed(blocks, design), np.array(experiment.course.near.inst.mask)
         values, reached = arm_values(design, facts, front, experiment.needed, paper=False)
@@ -221,7 +260,7 @@ def test_it_is_small_and_alone():
     allowed |= {"heapq", "typing", "numpy"}
     paths = [*SOURCE.parent.glob("check*.py")]
     parts = {f"prepex.study.{path.stem}" for path in paths}
-    assert len(parts) == 9
+    assert len(parts) == 10
     for path in paths:
         text = path.read_text()
         assert len(text.splitlines()) < 400

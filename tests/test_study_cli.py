@@ -129,20 +129,24 @@ def test_a_bare_create_asks(monkeypatch):
     monkeypatch.setattr(commands, "sys", System)
     # A bad answer is asked for again, with the reason; no other is lost.
     named = "my study\nlow\nlow, high\ngain, cost\nprice\ncost\n0.25\nunkown\nunknown\n"
-    answers = named + "angl:120\n\n5\n0.1\n-3\n100\n1 day\n24h\n"
+    answers = named + "angl:120\n\nprice=1\ngain=0.5, cost=2\nprice <= 3\ncost <= 9\n5\n0.1\n-3\n100\n1 day\n24h\n"
     shown_then = run("study", "create", text=answers)
     for words in (
         "arms must be at least 2",
         "minimise must be of",
         "family of 'cost' must be",
         "cone must be",
+        "tolerance must be of",
+        "limits must be on",
         "delta must",
     ):
         assert words in shown_then
     assert "max_pulls must be" in shown_then and "lease must be" in shown_then and "Created my study" in shown_then
     (found,) = shown("study", "list")
     assert found["n_arms"] == 2 and found["objectives"] == ["gain", "cost"] and found["delta"] == 0.1
-    family = Study.open("prepex.db", "my study").certificate()["settings"]["family"]
+    settings = Study.open("prepex.db", "my study").certificate()["settings"]
+    assert settings["tolerance"] == [0.5, 2.0] and settings["limits"] == [{"weights": [0.0, 1.0], "at_most": 9.0}]
+    family = settings["family"]
     assert [single["variance"] for single in family["families"]] == [0.25, "unknown"]
 
 

@@ -12,7 +12,7 @@ from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import make_instance
 from prepex._kernels.ledger import move, open_ledger, refresh
 from prepex._kernels.margin import add_fresh, e_value, end_pilot, equal_prices, make_scratch, margin
-from prepex._kernels.mixture import KnownFresh, default_grid, make_grid
+from prepex._kernels.mixture import default_grid, known_fresh
 from prepex.errors import InputError
 from prepex.judge import Judge
 from prepex.run import Setting
@@ -255,7 +255,7 @@ def test_the_certified_margin_with_the_better_score_raised(cone):
         gram, scores = half @ np.swapaxes(half, 1, 2), case.means @ case.facets.T
         inst = make_known(gram, scores, counts, slack=slack)
         (K, m), price, binding = scores.shape, equal_prices(*scores.shape), np.full(4, -1)
-        fresh = KnownFresh(inst, make_grid(counts, default_grid()), counts)
+        fresh = known_fresh(inst, default_grid(), counts)
         value = margin(fresh, inst, price, make_scratch(K), binding)
         variances = np.broadcast_to(np.diagonal(gram, axis1=1, axis2=2), (K, m))
 

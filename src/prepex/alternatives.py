@@ -100,9 +100,9 @@ def evidence(
     >>> found.value, found.pareto_set
     (2.5, (0, 1))
 
-    With a `tolerance` (a number, one for each objective, or a mapping by name, in the units of the objectives) only
-    instances count for which the Pareto set is not right within it: an option in it is beaten by more than that, or
-    one left out is matched by none of it.
+    With a `tolerance` (a number, one for each objective, or a mapping by name, in the units of the objectives; of a
+    LogNormal a share, `"5%"`) only instances count for which the Pareto set is not right within it: an option in it is
+    beaten by more than that, or one left out is matched by none of it.
 
     >>> close = [[1.0, 0.0], [1.0, 0.01], [0.0, -1.0]]
     >>> family, cone = Gaussian(variance=1.0), Cone.orthant(2)
@@ -128,8 +128,9 @@ def evidence(
     counts = _named.in_order("counts", counts, labels.arms)
     N = _checks.positive("counts", _checks.real_array("counts", counts, ("n_arms", M.shape[0])))
     family.check_means(M, labels.objectives)
+    slack = slack_of(tolerance, cone, labels, family.units(M.shape[1]))
     bounds = limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family)
-    return found_by(solver(M, N, family, cone, labels, slack_of(tolerance, cone, labels), bounds))
+    return found_by(solver(M, N, family, cone, labels, slack, bounds))
 
 
 def solver(
@@ -152,8 +153,7 @@ def solver(
             raise InputError("noise must be given where outcomes are not: the variances, known or estimated")
         scale = np.broadcast_to(laws.scale if laws.noise is None else laws.noise, means.shape)
         origin = np.where(np.isin(laws.codes, (GAUSSIAN, STUDENT)), reference(means), 0.0)
-        given = means - origin, origin, weights, laws.codes, scale, facets, labels, slack, units
-        return LawSolver(*given, limits=limits)
+        return LawSolver(means - origin, origin, weights, laws.codes, scale, facets, labels, slack, limits, units)
     if not isinstance(family, Gaussian):
         raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
     origin = reference(means * labels.signs) * labels.signs

@@ -121,7 +121,7 @@ def characteristic_time(
     tol = check_tol(tol)
     K = problem.n_arms
     uniform = np.full(K, 1.0 / K)
-    slack = slack_of(tolerance, problem.cone, problem.labels)
+    slack = slack_of(tolerance, problem.cone, problem.labels, problem.units)
     lenient = slack is not None and bool(slack.any())
     bounds = limits_of(problem.labels, at_most=at_most, at_least=at_least, limits=limits, family=problem.family)
     oracle = solver(problem.means, uniform, problem.family, problem.cone, problem.labels, slack, bounds)

@@ -6,7 +6,7 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 
 import json
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -21,11 +21,15 @@ from prepex._kernels.own import observe_own, own_answer, propose_own
 from prepex.alternatives import Evidence
 from prepex.errors import InputError
 from prepex.numerals import plural
+from prepex.reasons import in_words as breaking_words
 from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_options
-from prepex.standing import MOST_NAMED, Standing, level_at, tied_words
+from prepex.standing import MOST_NAMED, Standing, level_at, looks_words, tied_words
 from prepex.stopping import Certified
 from prepex.ties import find_tie
-from prepex.tolerance import in_words
+from prepex.tolerance import as_given, in_words
+
+# More pulls than any experiment has.
+MANY = 2**50
 
 
 class EarlySummaryError(InputError):
@@ -59,6 +63,7 @@ class Recommendation:
     arms        the arms that look Pareto optimal
     decided     the arms whose status is settled at this delta, in or out; undecided: the others
     near_ties   with a tolerance: pairs of an arm of the answer and another that look equal within it
+    reasons     with limits: of each arm, why it is in the answer or not
     """
 
     status: Literal["certified", "heuristic", "inconclusive", "running"]
@@ -68,6 +73,7 @@ class Recommendation:
     delta: float
     n_pulls: int
     near_ties: tuple[tuple[str, str], ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 class Experiment:
@@ -82,7 +88,7 @@ class Experiment:
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
     max_pending        most pulls that may be out at once
     tolerance          differences that do not matter, in the units of the objectives: by name, one number for all, or
-                       one for each
+                       one for each; of a LogNormal a share, "5%"
 
     >>> from prepex import Gaussian
     >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1, seed=1)
@@ -172,17 +178,32 @@ class Experiment:
         given = _checks.whole_array("pending", _named.in_order("pending", pending, arms), ("n_arms", len(arms)), low=0)
         out = given.copy()
         chosen = []
+        avoided = self._avoided()
         for _ in range(wanted):
-            arm = self._next(out)
+            arm = self._next(out, avoided)
             out[arm] += 1
             chosen.append(arm)
         return chosen
 
-    def _next(self, out: Any) -> int:
-        if self._course is not None:
-            propose = propose_own if self.setting.rule.stops_itself else kernels.propose
-            return int(propose(self._course, out, np.int64(out.sum())))
-        return int(np.argmin(self.counts + out))
+    def _avoided(self) -> set[int]:
+        """Arms that are certified to break a limit and are not to be tried further; never all of them."""
+        if not self._settings.avoid_infeasible or self._course is None:
+            return set()
+        found = self._standing().broken()
+        return found if len(found) < len(self.labels.arms) else set()
+
+    def _next(self, out: Any, avoided: set[int]) -> int:
+        if self._course is None:
+            return int(np.argmin(self.counts + out))
+        propose = propose_own if self.setting.rule.stops_itself else kernels.propose
+        ahead = np.int64(out.sum())
+        if avoided:
+            # To the rule they look tried beyond all others. Where its next test is of such an arm, the least tried
+            # one is in its place.
+            out = out.copy()
+            out[list(avoided)] += MANY
+        arm = int(propose(self._course, out, ahead))
+        return int(np.argmin(self.counts + out)) if arm in avoided else arm
 
     # What came
 
@@ -404,7 +425,7 @@ class Experiment:
                 own_answer(self._course, answer)
                 names = tuple(self.labels.arms[k] for k in answer.nonzero()[0])
             status: Any = "certified" if proven else "heuristic"
-            given = names, self.labels.arms, (), self.delta, self.n_pulls, standing.near_ties
+            given = names, self.labels.arms, (), self.delta, self.n_pulls, standing.near_ties, standing.reasons
             self._stopped = Recommendation(status, *given)
         elif self.max_pulls is not None and self.n_pulls >= self.max_pulls:
             self._stopped = self._open_answer("inconclusive")
@@ -499,12 +520,15 @@ class Experiment:
             self.delta,
             self.n_pulls,
             () if standing is None else standing.near_ties,
+            {} if standing is None else standing.reasons,
         )
 
     @property
-    def tolerance(self) -> tuple[float, ...] | None:
-        """Differences that do not matter, one number an objective in its own units; None: every difference matters."""
-        return self._settings.tolerance
+    def tolerance(self) -> tuple[float | str, ...] | None:
+        """Differences that do not matter, one number an objective in its own units, or a share such as "5%" of a
+        LogNormal; None: every difference matters."""
+        eps = self._settings.tolerance
+        return None if eps is None else as_given(eps, self.setting.units)
 
     @property
     def warning(self) -> str | None:
@@ -549,10 +573,12 @@ class Experiment:
         cause = f" by the budget of {self.max_pulls:,}" if by_budget else ""
         after = f"Stopped after {plural(answer.n_pulls, 'pull')}"
         parts = [f"{after}{cause}: {answer.status} at delta {self.delta:g}."]
-        if answer.arms and (later or not by_budget):
+        empty = self.setting.limits is not None and not by_budget
+        if (answer.arms or empty) and (later or not by_budget):
             looked = "Pareto optimal" if answer.status == "certified" else "Looked Pareto optimal"
             looked += "" if self.tolerance is None else " within the tolerance"
-            parts.append(f"{looked}: {', '.join(answer.arms)}.")
+            parts.append(f"{looks_words(looked, answer.arms, self.setting.limits)}.")
+            parts += breaking_words(answer.reasons)
             if self.tolerance is not None and not by_budget:
                 size = in_words(self.tolerance, self.labels.objectives)
                 parts.append(

@@ -8,11 +8,12 @@ Legend
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepex import _checks, _named
 from prepex._checks import Floats
@@ -73,17 +74,52 @@ class Limit:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits as the kernels take them, and in words."""
+    """Limits as the kernels take them, and as they were given."""
 
     rows: Floats
     level: Floats
-    words: tuple[str, ...]
+    given: tuple[Limit, ...]
 
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.given)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Each as people say it."""
+        return tuple(limit.words for limit in self.given)
+
+    def met(self, means: Floats) -> NDArray[np.bool_]:
+        """Which options with these means (K, L) meet them all."""
+        return np.asarray(np.all(means @ self.rows.T >= self.level, axis=1))
+
+    def to_document(self, objectives: Sequence[str]) -> list[dict[str, Any]]:
+        """As JSON can write it: a weight for each objective, and the side."""
+        written = []
+        for limit in self.given:
+            weights = dict(limit.weights)
+            side = {"at_most": limit.at_most} if limit.at_least is None else {"at_least": limit.at_least}
+            written.append({"weights": [weights.get(name, 0.0) for name in objectives], **side})
+        return written
+
+
+def read_document(given: Iterable[Mapping[str, Any]], objectives: Sequence[str]) -> list[Limit]:
+    """What `to_document` wrote."""
+    found = []
+    for entry in given:
+        weights = {name: weight for name, weight in zip(objectives, entry["weights"], strict=True) if weight}
+        found.append(Limit(weights, at_most=entry.get("at_most"), at_least=entry.get("at_least")))
+    return found
 
 
 Sides = Mapping[str, float] | None
+
+
+class LimitOptions(TypedDict):
+    """The arguments that say limits."""
+
+    at_most: Sides
+    at_least: Sides
+    limits: list[Limit]
 
 
 def limits_of(
@@ -106,8 +142,9 @@ def limits_of(
     given = [*_sided("at_most", at_most, labels), *_sided("at_least", at_least, labels), *_listed(limits)]
     if not given:
         return None
-    logs = () if family is None else family.units(len(labels.objectives)).logs
     rows, level = np.zeros((len(given), len(labels.objectives))), np.zeros(len(given))
+    laws = None if family is None else family.laws(len(labels.arms), len(labels.objectives))
+    logs = () if laws is None else laws.logs
     for place, limit in enumerate(given):
         for name, weight in limit.weights:
             at = _checks.position(name, labels.objectives)
@@ -116,28 +153,36 @@ def limits_of(
             if rows[place, at]:
                 raise InputError(f"limits must have each objective once, got {labels.objectives[at]!r} twice")
             rows[place, at] = weight
-        size = np.linalg.norm(rows[place]) * (1.0 if limit.at_most is None else -1.0)
         bound = limit.at_least if limit.at_most is None else limit.at_most
         assert bound is not None
-        if np.any(rows[place, list(logs)]):
-            bound = _of_logarithm(limit, rows[place], bound)
+        bound = _on_scale(limit, rows[place], bound, labels, logs)
+        size = np.linalg.norm(rows[place]) * (1.0 if limit.at_most is None else -1.0)
         rows[place], level[place] = rows[place] / size, bound / size
-    words = tuple(limit.words for limit in given)
-    found = Limits(_checks.frozen(rows), _checks.frozen(level), words)
+    named = tuple(_with_names(limit, labels) for limit in given)
+    found = Limits(_checks.frozen(rows), _checks.frozen(level), named)
     _require_possible(found, labels, family)
     return found
 
 
-def _of_logarithm(limit: Limit, row: Floats, bound: float) -> float:
-    """The same limit of the logarithm of its objective."""
+def _with_names(limit: Limit, labels: Labels) -> Limit:
+    """The same with objectives by name, where they were given by their place."""
+    places = [(_checks.position(name, labels.objectives), weight) for name, weight in limit.weights]
+    weights = {labels.objectives[at]: weight for at, weight in places if at is not None}
+    return Limit(weights, at_most=limit.at_most, at_least=limit.at_least)
+
+
+def _on_scale(limit: Limit, row: Floats, bound: float, labels: Labels, logs: Sequence[int]) -> float:
+    """The bound on the scale on which the objectives of the row are compared: a geometric mean by its logarithm."""
+    on = [q for q in logs if row[q]]
+    if not on:
+        return bound
+    name = labels.objectives[on[0]]
     if np.count_nonzero(row) > 1:
-        raise InputError(
-            f"a limit on an objective that is compared by its logarithm must be on it alone, got {limit!r}"
-        )
-    weight = row.sum()
-    if not bound / weight > 0.0:
-        raise InputError(f"a limit on an objective that is compared by its logarithm must be positive, got {limit!r}")
-    return math.log(bound / weight) * float(weight)
+        raise InputError(f"limits on {name!r}, which is compared by factors, must be on it alone, got {limit.words}")
+    least = bound / float(row[on[0]])
+    if not least > 0.0:
+        raise InputError(f"limits on {name!r}, whose outcomes are positive, must be positive, got {limit.words}")
+    return float(row[on[0]]) * math.log(least)
 
 
 def _sided(side: str, given: Sides, labels: Labels) -> list[Limit]:

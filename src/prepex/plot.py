@@ -1,7 +1,8 @@
 """Pictures. Needs matplotlib: `pip install "prepex[plot]"`."""
 
+import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from prepex import _checks
 from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.extras import need
+from prepex.judge import Judge
+from prepex.limits import Limit, Sides, limits_of
 from prepex.numerals import plural
 from prepex.problem import Problem
 from prepex.runs import FLOOR_TOL, Runs, check_ending
@@ -21,13 +24,24 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 # Arms with names beside their points.
 MOST_NAMES = 12
+RATE = "rate T* log(1/delta), no floor"
 
 # Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
 STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
 
 
-def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str | Path | None = None) -> "Figure":
+def fronts(
+    problem: Problem,
+    cones: Sequence[Cone] | None = None,
+    *,
+    at_most: Sides = None,
+    at_least: Sides = None,
+    limits: Iterable[Limit] = (),
+    path: str | Path | None = None,
+) -> "Figure":
     """The arms of a two-objective problem, and its Pareto sets under one or more cones. Saved if `path` is given.
+
+    With limits, as in `evidence`, the Pareto sets are of the arms that meet them, and each limit is a line.
 
     >>> from prepex.instances import snw
     >>> figure = fronts(snw(), [Cone.angle(90), Cone.angle(120)])
@@ -47,10 +61,11 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
     figure = new_figure(figsize=(7.2, 5.0), layout="constrained")
     axes = figure.add_subplot()
     means = problem.means
+    bounds = limits_of(problem.labels, at_most=at_most, at_least=at_least, limits=limits, family=problem.family)
     axes.scatter(*means.T, s=14, color="0.72", linewidths=0, label=plural(problem.n_arms, "arm"), zorder=1)
     for index, cone in enumerate(chosen):
         colour, marker, size = STYLES[index % len(STYLES)]
-        front = means[cone.ordered(problem.labels.objectives).pareto_mask(problem.benefits)]
+        front = means[Judge.of(problem.with_cone(cone), limits=bounds).pareto]
         front = front[np.argsort(front[:, 0])]
         label = f"Pareto set, {cone.name or f'cone {index + 1}'}: {len(front)}"
         axes.plot(*front.T, color=colour, linewidth=1.0, alpha=0.6, zorder=2 + index)
@@ -74,12 +89,40 @@ def fronts(problem: Problem, cones: Sequence[Cone] | None = None, *, path: str |
         axis.set_label_text(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better{scale})")
         if scale:
             log_axis(axis)
+    if bounds is not None:
+        for words, limit in zip(bounds.words, bounds.to_document(problem.labels.objectives), strict=True):
+            value = limit["at_most"] if "at_most" in limit else limit["at_least"]
+            draw_limit(axes, limit["weights"], value, label=words)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
     _legend(figure, *axes.get_legend_handles_labels())
     if path is not None:
         save(figure, path)
     return figure
+
+
+def draw_limit(axes: Any, weights: Sequence[float], value: float, **given: Any) -> None:
+    """The line on which an option just keeps to a limit, weights (2,) of what the axes show; they reach to it."""
+    style = {"color": STYLES[1][0], "linewidth": 1.2, "linestyle": "--", "zorder": 0.5} | given
+    (x, y), across, up = weights, axes.get_xlim(), axes.get_ylim()
+    if y == 0.0:
+        axes.axvline(value / x, **style)
+        across = _reach(across, value / x, axes.get_xscale() == "log")
+    elif x == 0.0:
+        axes.axhline(value / y, **style)
+        up = _reach(up, value / y, axes.get_yscale() == "log")
+    else:
+        axes.plot(across, [(value - x * end) / y for end in across], **style)
+    axes.set(xlim=across, ylim=up)
+
+
+def _reach(ends: tuple[float, float], line: float, log: bool) -> tuple[float, float]:
+    """The ends of an axis, moved so far that a line across it is seen."""
+    if log:
+        low, high = _reach((math.log(ends[0]), math.log(ends[1])), math.log(line), False)
+        return math.exp(low), math.exp(high)
+    edge = 0.03 * abs(ends[1] - ends[0])
+    return min(ends[0], line - edge), max(ends[1], line + edge)
 
 
 def stopping_times(runs: Runs, *, path: str | Path | None = None, tol: float = FLOOR_TOL) -> "Figure":
@@ -126,7 +169,11 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None, tol: float = F
                 fontsize=7.5,
                 color="0.35",
             )
-        axes.axvline(runs.floor(delta, tol), color=STYLES[1][0], linewidth=1.2, label="floor T* kl(delta, 1-delta)")
+        strict = runs.tolerance is None
+        line, words = (
+            (runs.floor(delta, tol), "floor T* kl(delta, 1-delta)") if strict else (runs.rate(delta, tol), RATE)
+        )
+        axes.axvline(line, color=STYLES[1][0], linewidth=1.2, linestyle="-" if strict else ":", label=words)
         axes.plot([], [], marker="^", color="C2", linestyle="none", label="mean")
         axes.plot([], [], marker=".", color="0.5", linestyle="none", label="runs far from the others")
         axes.set_yticks(range(len(labels)), [f"{rule}\n({threshold})" for rule, threshold in labels])

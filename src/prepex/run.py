@@ -57,7 +57,7 @@ class Setting:
         limits: Limits | None = None,
     ) -> "Setting":
         """Refuse what does not go together."""
-        slack = slack_of(tolerance, cone, labels)
+        slack = slack_of(tolerance, cone, labels, family.units(len(labels.objectives)))
         if slack is None:
             slack = np.zeros(cone.n_facets)
         elif rule.stops_itself and slack.any():

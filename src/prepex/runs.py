@@ -15,7 +15,9 @@ from prepex.bound import Bound, characteristic_time, check_tol
 from prepex.errors import InputError
 from prepex.extras import need
 from prepex.judge import Judge
+from prepex.limits import Limits
 from prepex.problem import Problem
+from prepex.tolerance import Size
 
 FORMATS = (".csv", ".json", ".parquet")
 # Relative gap of T* for a floor: a floor of 10,000 pulls is at most one too low.
@@ -73,13 +75,15 @@ class Summary:
 class Runs:
     """All trajectories of a simulation. T* and the floors are computed when they are asked for, not before.
 
-    tolerance   one number an objective, or None; an answer is correct if it is right within it
+    tolerance   as given, one entry an objective, or None; an answer is correct if it is right within it
+    limits      what an option must satisfy, or None
     """
 
     problem: Problem
     deltas: tuple[float, ...]
     records: tuple[Record, ...] = field(repr=False)
-    tolerance: tuple[float, ...] | None = None
+    tolerance: tuple[Size, ...] | None = None
+    limits: Limits | None = None
     # The best bound so far and the tolerance that it was asked for.
     _bound: list[tuple[float, Bound]] = field(default_factory=list, repr=False)
 
@@ -95,8 +99,15 @@ class Runs:
         """
         tol = check_tol(tol)
         if not self._bound or self._bound[0][0] > tol:
-            self._bound[:] = [(tol, characteristic_time(self.problem, tol, tolerance=self.tolerance))]
+            limits = () if self.limits is None else self.limits.given
+            found = characteristic_time(self.problem, tol, tolerance=self.tolerance, limits=limits)
+            self._bound[:] = [(tol, found)]
         return self._bound[0][1]
+
+    @property
+    def judge(self) -> Judge:
+        """Who says whether an answer is right."""
+        return Judge.of(self.problem, self.tolerance, self.limits)
 
     def floor(self, delta: float, tol: float = FLOOR_TOL) -> float:
         """T* kl(delta, 1 - delta), by the certified lower bound of T*. With a tolerance there is none."""
@@ -108,7 +119,7 @@ class Runs:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One row for each rule, threshold, delta and run."""
-        judge = Judge.of(self.problem, self.tolerance)
+        judge = self.judge
         for record in self.records:
             for i, threshold in enumerate(record.thresholds):
                 for d, delta in enumerate(record.deltas):

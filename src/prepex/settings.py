@@ -16,16 +16,17 @@ from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.family import Family
 from prepex.labels import Labels
+from prepex.limits import Limit, Limits, Sides, limits_of, read_document
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
-from prepex.stopping import Threshold, as_threshold
-from prepex.tolerance import Tolerance, check_tolerance
+from prepex.stopping import Certified, Threshold, as_threshold
+from prepex.tolerance import Eps, Tolerance, check_tolerance
 
 Named = Sequence[str] | int
 Made = TypeVar("Made", bound=Callable[..., Any])
 # Keys of a document that are always there, and those that are there when they are used.
 KEYS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
-EXTRA_KEYS = ("tolerance",)
+EXTRA_KEYS = ("tolerance", "limits", "avoid_infeasible")
 
 
 class Options(TypedDict, total=False):
@@ -41,6 +42,10 @@ class Options(TypedDict, total=False):
     max_pulls: int | None
     max_pending: int
     tolerance: Tolerance
+    at_most: Sides
+    at_least: Sides
+    limits: Iterable[Limit]
+    avoid_infeasible: bool
 
 
 class WithNames(Options, total=False):
@@ -63,7 +68,10 @@ class Settings:
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
     max_pending        most pulls that may be out at once
     tolerance          differences that do not matter, in the units of the objectives: by name, one number for all, or
-                       one for each; None: every difference matters
+                       one for each; of a LogNormal a share, "5%"; None: every difference matters
+    at_most, at_least  limits of objectives, by name: the answer is the Pareto set of the options that meet them all
+    limits             the same of sums of objectives: [Limit({"cost": 1, "time": 2}, at_most=10)]
+    avoid_infeasible   do not try an option further once it is certified to break a limit
 
     >>> from prepex import Gaussian
     >>> settings = Settings.make(2, ("strength",), family=Gaussian(variance=1.0), tolerance={"strength": 0.5})
@@ -82,8 +90,10 @@ class Settings:
     seed: int
     max_pulls: int | None
     max_pending: int
-    # One number an objective, in its own units; None without one.
-    tolerance: tuple[float, ...] | None
+    # As it is compared; None without one.
+    tolerance: Eps | None
+    limits: Limits | None
+    avoid_infeasible: bool
 
     @classmethod
     def make(
@@ -101,6 +111,10 @@ class Settings:
         max_pulls: int | None = None,
         max_pending: int = 1024,
         tolerance: Tolerance = None,
+        at_most: Sides = None,
+        at_least: Sides = None,
+        limits: Iterable[Limit] = (),
+        avoid_infeasible: bool = False,
     ) -> "Settings":
         """Every argument checked, and refused where it does not go with the others."""
         sizes: list[int] = []
@@ -116,9 +130,10 @@ class Settings:
         labels = Labels.make((sizes[0], sizes[1]), given[0], given[1], minimise)
         cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
         cone = cone.ordered(labels.objectives)
+        family = _checks.instance("family", family, Family).ordered(labels.arms, labels.objectives)
         made = cls(
             labels=labels,
-            family=_checks.instance("family", family, Family).ordered(labels.arms, labels.objectives),
+            family=family,
             cone=cone,
             delta=_checks.number("delta", delta, low=0.0, high=1.0),
             seed=_checks.seed(seed),
@@ -126,8 +141,13 @@ class Settings:
             max_pending=_checks.whole("max_pending", max_pending, low=1),
             sampling=_checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule),
             threshold=as_threshold(threshold),
-            tolerance=check_tolerance(tolerance, cone, labels),
+            tolerance=check_tolerance(tolerance, cone, labels, family.units(sizes[1])),
+            limits=limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family),
+            avoid_infeasible=_checks.instance("avoid_infeasible", avoid_infeasible, bool),
         )
+        if made.avoid_infeasible and (made.limits is None or not isinstance(made.threshold, Certified)):
+            what = "no limit" if made.limits is None else f"the threshold {made.threshold.name}"
+            raise InputError(f"avoid_infeasible must come with a limit and the certified threshold, got {what}")
         setting = made.setting()
         # A bad allocation or threshold is refused now, not at the first pull.
         setting.aim()
@@ -143,11 +163,11 @@ class Settings:
         """What a run is opened with."""
         key = int(np.random.SeedSequence(self.seed).generate_state(1, np.uint64)[0])
         given = self.family, self.cone, self.labels, self.sampling, self.threshold, key
-        return Setting.make(*given, tolerance=self.tolerance)
+        return Setting.make(*given, tolerance=self.tolerance, limits=self.limits)
 
     def to_document(self) -> dict[str, Any]:
         """As JSON can write it."""
-        written = {
+        written: dict[str, Any] = {
             "labels": document.of_labels(self.labels),
             "family": document.of_family(self.family),
             "cone": document.of_cone(self.cone),
@@ -158,7 +178,11 @@ class Settings:
             "max_pulls": self.max_pulls,
             "max_pending": self.max_pending,
         }
-        return written if self.tolerance is None else written | {"tolerance": list(self.tolerance)}
+        if self.tolerance is not None:
+            written["tolerance"] = list(self.tolerance)
+        if self.limits is not None:
+            written["limits"] = self.limits.to_document(self.labels.objectives)
+        return written | {"avoid_infeasible": True} if self.avoid_infeasible else written
 
     @classmethod
     def from_document(cls, given: Mapping[str, Any]) -> "Settings":
@@ -177,7 +201,9 @@ class Settings:
                 seed=given["seed"],
                 max_pulls=given["max_pulls"],
                 max_pending=given["max_pending"],
-                tolerance=given.get("tolerance"),
+                tolerance=Eps(given["tolerance"]) if "tolerance" in given else None,
+                limits=read_document(given.get("limits", ()), labels["objectives"]),
+                avoid_infeasible=given.get("avoid_infeasible", False),
             )
 
 

@@ -25,12 +25,13 @@ from prepex.bound import characteristic_time
 from prepex.errors import InputError
 from prepex.family import draw_noise
 from prepex.judge import Judge
+from prepex.limits import Limit, Sides, limits_of
 from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
 from prepex.stopping import Certified, Own, Threshold, as_threshold
-from prepex.tolerance import Tolerance, check_tolerance
+from prepex.tolerance import Tolerance, as_given, check_tolerance
 
 CHUNK = 4096
 
@@ -66,6 +67,9 @@ def simulate(
     moments: Iterable[int] = (),
     batch: int = 1,
     tolerance: Tolerance = None,
+    at_most: Sides = None,
+    at_least: Sides = None,
+    limits: Iterable[Limit] = (),
     progress: Callable[[int], None] | None = None,
     begin: Callable[[int], None] | None = None,
 ) -> Runs:
@@ -80,6 +84,7 @@ def simulate(
     n_jobs      processes; inside `prepex.cluster.dask` or `joblib.parallel_config`, workers of that backend
     batch       pulls that are chosen before any of their rewards is seen
     tolerance   differences that do not matter, as in Experiment: an answer is wrong if it is not right within it
+    at_most, at_least, limits   what an option must satisfy, as in Experiment
     progress    called with the number of runs just finished; `begin`, once, with the number to come
 
     >>> from prepex.instances import correlated
@@ -121,26 +126,29 @@ def simulate(
             "noise must be given to simulate an unknown variance: Gaussian(variance='unknown', noise=...), "
             f"LogNormal(noise=...), got {problem.family!r}"
         )
-    eps = check_tolerance(tolerance, problem.cone, problem.labels)
-    judge = Judge.of(problem, eps)
+    eps = check_tolerance(tolerance, problem.cone, problem.labels, problem.units)
+    bounds = limits_of(problem.labels, at_most=at_most, at_least=at_least, limits=limits, family=problem.family)
+    judge = Judge.of(problem, eps, bounds)
     jobs: list[Job] = []
     for rule in rules:
         name = rule.name
         if isinstance(rule, Oracle) and rule.allocation is None:
-            best = characteristic_time(problem, tolerance=eps).allocation
+            every = () if bounds is None else bounds.given
+            best = characteristic_time(problem, tolerance=eps, limits=every).allocation
             rule = replace(rule, allocation=tuple(best.tolist()))
         for group, served in product(
             _groups(rule, thresholds), [(d,) for d in risks] if rule.samples_for_delta else [risks]
         ):
             for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
-                setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key, eps)
+                setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key, eps, bounds)
                 truth = np.array(problem.inner_means)
                 size = batch, max_pulls, (seed, run, 0), run
                 jobs.append(Job(setting, truth, group, served, times, *size, name, judge))
     if begin:
         begin(len(jobs))
-    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), eps)
+    said = None if eps is None else as_given(eps, problem.units)
+    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), said, bounds)
 
 
 def _check_names(name: str, called: list[str]) -> None:

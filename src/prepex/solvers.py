@@ -314,8 +314,8 @@ class LawSolver(Solver):
         facets: Floats,
         labels: Labels,
         slack: Floats | None = None,
-        units: Units | None = None,
         limits: Limits | None = None,
+        units: Units | None = None,
     ) -> None:
         super().__init__(means, origin, labels, facets, slack, limits)
         self.codes, self.scale = codes, scale

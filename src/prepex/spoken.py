@@ -1,4 +1,4 @@
-"""Families in the words of a command line or of a table's header."""
+"""Families, tolerances and limits in the words of a command line, of a form or of a table's header."""
 
 import contextlib
 import re
@@ -8,13 +8,22 @@ import numpy as np
 
 from prepex.errors import InputError
 from prepex.family import Bernoulli, Exponential, Family, Gaussian, LogNormal, Poisson, Product
+from prepex.limits import Limit, LimitOptions
 from prepex.tables import plain_number
+from prepex.tolerance import Size
 
 FAMILY_HELP = (
     "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, "
     "or to simulate unknown(VARIANCE), lognormal(VARIANCE OF THE LOGARITHM)"
 )
+TOLERANCE_HELP = (
+    "OBJECTIVE=SIZE, a difference that does not matter, in its units, or a share as in 5% if it is lognormal; "
+    "repeat it, or give one for all"
+)
+LIMIT_HELP = "'cost + 2 time <= 10': a sum of objectives that an option must keep to; may be repeated"
 VARIANCE_HELP = "a number, or unknown or shared if it must be estimated: one, or one for each objective"
+# A weight, if there is one, and an objective.
+_TERM = re.compile(r"(?:(\d[\d.eE]*)(?:\s*\*\s*|\s+))?(.+)")
 _PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
 
 
@@ -106,6 +115,76 @@ def parse_variances(text: str) -> tuple[Gaussian, ...]:
             )
         found.append(family)
     return tuple(found)
+
+
+def parse_tolerance(options: Sequence[str]) -> Size | dict[str, Size] | None:
+    """What --tolerance says; None if nothing.
+
+    >>> parse_tolerance(["strength=0.5", "time=5%"]), parse_tolerance(["0.5"]), parse_tolerance([])
+    ({'strength': 0.5, 'time': '5%'}, 0.5, None)
+    """
+    found: dict[str, Size] = {}
+    for option in options:
+        name, equals, text = (part.strip() for part in option.rpartition("="))
+        size = text if text.endswith("%") else plain_number(text)
+        if size is None or (equals and (not name or name in found)) or (not equals and len(options) > 1):
+            raise InputError(
+                "tolerance must be one number for all objectives, or OBJECTIVE=SIZE, each objective once, as in "
+                f"strength=0.5 or time=5%, got {option!r}"
+            )
+        if not equals:
+            return size
+        found[name] = size
+    return found or None
+
+
+def parse_limits(at_most: Sequence[str], at_least: Sequence[str], limits: Sequence[str]) -> LimitOptions:
+    """What --at-most, --at-least and --limit say, as arguments.
+
+    >>> parse_limits(["toxicity=0.3"], [], ["cost + 2 time <= 10"])
+    {'at_most': {'toxicity': 0.3}, 'at_least': None, 'limits': [Limit(cost + 2 time at most 10)]}
+    """
+    sides = [_parse_sides(name, given) for name, given in (("at_most", at_most), ("at_least", at_least))]
+    return {"at_most": sides[0], "at_least": sides[1], "limits": [parse_limit(text) for text in limits]}
+
+
+def _parse_sides(side: str, options: Sequence[str]) -> dict[str, float] | None:
+    found: dict[str, float] = {}
+    for option in options:
+        name, equals, text = (part.strip() for part in option.rpartition("="))
+        value = plain_number(text)
+        if not equals or not name or name in found or value is None:
+            raise InputError(f"{side} must read OBJECTIVE=NUMBER, each objective once, got {option!r}")
+        found[name] = value
+    return found or None
+
+
+def parse_limit(text: str) -> Limit:
+    """A sum of objectives, each with its weight before it, and what it must keep to.
+
+    >>> parse_limit("toxicity <= 0.3"), parse_limit("gain - 0.5*cost >= 2")
+    (Limit(toxicity at most 0.3), Limit(gain - 0.5 cost at least 2))
+    """
+    given = re.fullmatch(r"([^<>]+)(<=|>=)([^<>=]+)", text.strip())
+    bound = plain_number(given[3].strip()) if given else None
+    weights: dict[str, float] = {}
+    if given and bound is not None:
+        # Names may have signs inside: only those with a space on either side, or at the start, are ours.
+        parts = re.split(r"(?:^|\s)([+-])\s+", re.sub(r"^\s*([+-])\s*", r"\1 ", given[1].strip()))
+        if parts[0].strip():
+            parts = ["", "+", *parts]
+        for sign, term in zip(parts[1::2], parts[2::2], strict=True):
+            found = _TERM.fullmatch(term.strip())
+            weight, name = (None, "") if found is None else (plain_number(found[1] or "1"), found[2])
+            if weight is None or not name or name in weights:
+                break
+            weights[name] = -weight if sign == "-" else weight
+        else:
+            return Limit(weights, at_most=bound) if given[2] == "<=" else Limit(weights, at_least=bound)
+    raise InputError(
+        "limit must read like 'toxicity <= 0.3' or 'cost + 2 time >= 10', each objective once, with a decimal point in "
+        f"numbers, got {text!r}"
+    )
 
 
 def _joined(variances: Sequence[Gaussian]) -> Family:

@@ -14,11 +14,14 @@ from prepex._kernels.laws.fresh import PARTS, SHARED
 from prepex._kernels.laws.law import STUDENT
 from prepex._kernels.ledger import standing
 from prepex._kernels.margin import margin, settle_tests
-from prepex._kernels.mixture import AS_RIVAL, IN_FRONT, OUT_OF_FRONT
+from prepex._kernels.mixture import ALONE, AS_RIVAL, BROKEN, IN_FRONT, OUT_OF_FRONT
 from prepex._kernels.own import own_stops
 from prepex.alternatives import Evidence, found_by
 from prepex.family import Family
+from prepex.limits import Limits
 from prepex.numerals import apart, plural
+from prepex.reasons import in_words as breaking_words
+from prepex.reasons import reasons
 from prepex.run import Setting
 from prepex.solvers import GaussianSolver, LawSolver
 from prepex.tolerance import near_ties
@@ -33,6 +36,18 @@ def level_at(setting: Setting, counts: Floats, delta: float) -> float:
     if setting.own:
         return 1.0
     return threshold.at(counts, delta, setting.shape)
+
+
+def looks_words(looks: str, arms: Sequence[str], limits: Limits | None) -> str:
+    """The answer as part of a sentence; with limits it may be empty.
+
+    >>> looks_words("Looks Pareto optimal", ("a", "b"), None)
+    'Looks Pareto optimal: a, b'
+    """
+    if limits is not None and not arms:
+        return "No option meets every limit" if looks[0] == "P" else "No option looks as if it meets every limit"
+    among = "" if limits is None else " among those that meet the limits"
+    return f"{looks}{among}: {', '.join(arms)}"
 
 
 def tied_words(near_ties: Sequence[tuple[str, str]], all_equal: bool) -> list[str]:
@@ -114,17 +129,16 @@ class Standing:
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set."""
         near, labels = self.course.near, self.setting.labels
+        asked = self.setting.slack, self.setting.limits
         if near.with_laws:
             inst = near.inst
             given = inst.M.copy(), self.course.origin, inst.N.copy()
-            setting = self.setting
-            laws = LawSolver(
-                *given, inst.law, inst.scale, setting.facets, labels, setting.slack, setting.units, setting.limits
-            )
-            return found_by(laws)
+            units = self.setting.units
+            solver = LawSolver(*given, inst.law, inst.scale, self.setting.facets, labels, *asked, units)
+            return found_by(solver)
         covariances, facets = self.setting.covariances, self.setting.facets
         given = self.course.M.copy(), self.course.origin, near.inst.N.copy()
-        return found_by(GaussianSolver(*given, covariances, facets, labels, self.setting.slack, self.setting.limits))
+        return found_by(GaussianSolver(*given, covariances, facets, labels, *asked))
 
     def decided(self) -> set[int]:
         """The arms of which no change of status is cheaper than the threshold: as the stop compares, arm by arm."""
@@ -165,22 +179,38 @@ class Standing:
         return max(int(np.ceil(pulls * (need / have - 1.0))), 0) if np.isfinite(have) else 0
 
     @property
+    def reasons(self) -> dict[str, str]:
+        """Of each arm, why it is in the answer or not; nothing without limits."""
+        return reasons(self.course.near.inst, self.setting.labels.arms, self.setting.limits)
+
+    def broken(self) -> set[int]:
+        """The arms that are certified to break a limit, at this delta, each for itself."""
+        course = self.course
+        inst = course.fresh.inst
+        if not self.setting.certified or not self.testable or self.setting.limits is None:
+            return set()
+        sure = (inst.S[:, inst.n_facets :] < 0.0) & (course.fresh.alone - course.price[BROKEN][:, None] >= self.needed)
+        return {int(k) for k in np.flatnonzero(sure.any(axis=1))}
+
+    @property
     def near_ties(self) -> tuple[tuple[str, str], ...]:
         """Pairs of an arm of the answer and another that look equal within the tolerance; none without one."""
         inst, names = self.course.near.inst, self.setting.labels.arms
         if not inst.lenient:
             return ()
-        return tuple((names[i], names[j]) for i, j in near_ties(inst.S, inst.mask, inst.slack))
+        on = inst.n_facets
+        return tuple((names[i], names[j]) for i, j in near_ties(inst.S[:, :on], inst.mask, inst.slack[:on]))
 
     @property
     def all_equal(self) -> bool:
         """Is the tolerance larger than any difference seen so far?"""
-        inst = self.course.near.inst
-        return bool(inst.lenient and np.all(np.ptp(inst.S, axis=0) <= inst.slack))
+        inst, on = self.course.near.inst, self.course.near.inst.n_facets
+        return bool(inst.lenient and np.all(np.ptp(inst.S[:, :on], axis=0) <= inst.slack[:on]))
 
     def in_words(self, ended: bool = False) -> str:
         """What looks right and what is missing; `ended`: by a budget, so that it would be missing still."""
-        parts = [f"Looks Pareto optimal: {', '.join(self.pareto_names)}."]
+        parts = [f"{looks_words('Looks Pareto optimal', self.pareto_names, self.setting.limits)}."]
+        parts += breaking_words(self.reasons)
         parts += tied_words(self.near_ties, self.all_equal)
         parts.append(f"The closest alternative: {self.evidence.alternative or 'none'}.")
         if self.setting.own:
@@ -211,9 +241,19 @@ class Standing:
             words = f"The {what} is {have}, which is more than the {want} that it must reach"
         words += f" at delta {self.delta:g}."
         if self.setting.certified:
-            better, worse = (self.setting.labels.arms[k] for k in self.margin()[1][:2])
-            words += f" The weakest test: {better} over {worse}."
+            words += f" The weakest test: {self._test_words()}."
         return words
+
+    def _test_words(self) -> str:
+        """The binding test; one of a limit is of one arm alone."""
+        first, second, row, kind = (int(entry) for entry in self.margin()[1])
+        better, worse = (self.setting.labels.arms[k] for k in (first, second))
+        place, limits = row - self.course.fresh.inst.n_facets, self.setting.limits
+        if limits is None or place < 0:
+            return f"{better} over {worse}"
+        # In the answer, an arm meets its own limits; a rival may break one. Outside, it is the other way round.
+        meets = (kind == IN_FRONT) == (first == second)
+        return f"{better if meets else worse} {'meets' if meets else 'breaks'} {limits.words[place]}"
 
     def _nothing(self) -> str:
         """Why the weakest test says nothing at all: not ahead as it must be, or no variance to compare with."""
@@ -221,12 +261,17 @@ class Standing:
         inst = fresh.inst
         names, (better, worse, facet, kind) = self.setting.labels.arms, self.margin()[1]
         when = "since the pilot" if self.course.whole[kernels.PILOT] else "so far"
-        if kind == IN_FRONT:
-            if not np.any(inst.S[better] + inst.slack > inst.S[worse]):
+        facets = slice(inst.n_facets)
+        if facet >= inst.n_facets and better == worse and kind == IN_FRONT:
+            if not inst.S[better, facet] > 0.0:
+                return f"{when} it does not look so that {self._test_words()}"
+        elif kind == IN_FRONT:
+            if not np.any((inst.S[better] + inst.slack > inst.S[worse])[facets]):
                 behind = "is nowhere ahead of" if not inst.lenient else "is behind, by more than the tolerance,"
                 return f"{when} {names[better]} {behind} {names[worse]}"
-        elif not np.any(np.all(inst.S[inst.mask] + inst.slack > inst.S[worse], axis=1)):
+        elif not np.any(np.all((inst.S[inst.mask] + inst.slack > inst.S[worse])[:, facets], axis=1)):
             within = " within the tolerance" if inst.lenient else ""
+            within += "" if self.setting.limits is None else ", nor does it break a limit"
             return f"{when} no option that looks Pareto optimal is ahead of {names[worse]} in everything{within}"
         if np.any(fresh.spread[inst.law == STUDENT] <= 0.0) or np.any(fresh.spread_f[fresh.kind != PARTS] <= 0.0):
             return "a variance is not known, nor will be: the pilot, which sets its scale, saw no option vary"
@@ -250,6 +295,8 @@ class Standing:
         price = self.course.price
         if better < 0:
             return 0.0
+        if better == worse:
+            return float(price[ALONE if kind == IN_FRONT else BROKEN, better])
         if kind == IN_FRONT:
             return float(price[IN_FRONT, better])
         return float(price[OUT_OF_FRONT, worse] + price[AS_RIVAL, better])

@@ -1,5 +1,6 @@
 """Two options that are nearly tied, where no tolerance says that it does not matter: who, and what one would do."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from prepex._kernels.margin import e_value
 from prepex._kernels.mixture import IN_FRONT, OUT_OF_FRONT
 from prepex.numerals import measured
 from prepex.standing import Standing
-from prepex.tolerance import in_words
+from prepex.tolerance import as_given, in_words
 
 # Outcomes of each before a small difference says something, and standard errors that are small.
 ENOUGH, SMALL = 30, 2.0
@@ -21,7 +22,7 @@ MOST, FINE = 64.0, 0.01
 class Tie:
     """Two arms between which hardly anything decides.
 
-    gap, error   how far `better` is ahead where it decides, and its standard error
+    gap, error   how far `better` is ahead where it decides, and its standard error; percent if `share`
     where        the objective of it; None if the cone mixes some
     tolerance    one number an objective that would settle it with the outcomes so far; None: not found
     """
@@ -32,12 +33,14 @@ class Tie:
     error: float
     where: str | None
     tolerance: str | None
+    share: bool = False
 
     @property
     def words(self) -> str:
         """As a sentence."""
         where = f" in {self.where}" if self.where else ""
-        tied = f"{self.better} and {self.worse} are nearly tied: {measured(self.gap, self.error)} apart{where}."
+        unit = " %" if self.share else ""
+        tied = f"{self.better} and {self.worse} are nearly tied: {measured(self.gap, self.error)}{unit} apart{where}."
         if self.tolerance is None:
             return f"{tied} It may take very many pulls, unless a tolerance says that so little does not matter."
         return f"{tied} A tolerance of {self.tolerance} would settle it."
@@ -47,11 +50,12 @@ def find_tie(standing: Standing) -> Tie | None:
     """The two arms of the binding test, if they are nearly tied after many outcomes and much is missing still."""
     inst, labels = standing.course.near.inst, standing.setting.labels
     test = standing.binding()
-    if inst.lenient or test is None or standing.n_pulls == 0:
+    if inst.lenient or test is None or test[0] == test[1]:
         return None
     better, worse, kind = test
-    error = np.sqrt(inst.V[better] + inst.V[worse])
-    ahead = inst.S[better] - inst.S[worse]
+    facets = slice(inst.n_facets)
+    error = np.sqrt(inst.V[better] + inst.V[worse])[facets]
+    ahead = (inst.S[better] - inst.S[worse])[facets]
     left = standing.forecast
     if min(inst.N[better], inst.N[worse]) < ENOUGH or not np.isfinite(error).all() or not (error > 0.0).all():
         return None
@@ -64,8 +68,13 @@ def find_tie(standing: Standing) -> Tie | None:
     entries = np.flatnonzero(inst.W[facet])
     where = labels.objectives[entries[0]] if len(entries) == 1 else None
     found = _tolerance(standing, (better, worse, kind), error)
-    said = None if found is None else in_words(found, labels.objectives)
-    return Tie(labels.arms[better], labels.arms[worse], float(ahead[facet]), float(error[facet]), where, said)
+    units = standing.setting.units
+    said = None if found is None else in_words(as_given(found, units), labels.objectives)
+    gap, spread = float(ahead[facet]), float(error[facet])
+    share = len(entries) == 1 and int(entries[0]) in units.logs
+    if share:
+        gap, spread = 100.0 * math.expm1(gap), 100.0 * math.exp(gap) * spread
+    return Tie(labels.arms[better], labels.arms[worse], gap, spread, where, said, share)
 
 
 def _tolerance(standing: Standing, test: tuple[int, int, int], error: Floats) -> tuple[float, ...] | None:
@@ -86,7 +95,8 @@ def _tolerance(standing: Standing, test: tuple[int, int, int], error: Floats) ->
             if size is not None and (best is None or size < best[0]):
                 best = size, unit
         if best is not None:
-            return tuple(_rounded_up(float(entry)) for entry in best[0] * best[1])
+            sizes = [float(entry) for entry in best[0] * best[1]]
+            return tuple(_rounded_up(size, q in standing.setting.units.logs) for q, size in enumerate(sizes))
     return None
 
 
@@ -109,7 +119,8 @@ def _settled(standing: Standing, test: tuple[int, int, int], slack: Floats) -> b
     better, worse, kind = test
     needed, course = standing.needed, standing.course
     if standing.setting.certified:
-        fresh = course.fresh._replace(inst=course.fresh.inst._replace(slack=slack))
+        rows = np.append(slack, course.fresh.inst.slack[len(slack) :])
+        fresh = course.fresh._replace(inst=course.fresh.inst._replace(slack=rows))
         paid = standing.paid()
 
         def size(i: int, j: int) -> list[float]:
@@ -120,8 +131,8 @@ def _settled(standing: Standing, test: tuple[int, int, int], slack: Floats) -> b
         inst = course.near.inst
 
         def size(i: int, j: int) -> list[float]:
-            ahead = np.maximum(inst.S[i] - inst.S[j] + slack, 0.0)
-            return list(0.5 * ahead * ahead / (inst.V[i] + inst.V[j]))
+            ahead = np.maximum((inst.S[i] - inst.S[j])[: len(slack)] + slack, 0.0)
+            return list(0.5 * ahead * ahead / (inst.V[i] + inst.V[j])[: len(slack)])
 
     if kind == OUT_OF_FRONT:
         return min(size(better, worse)) >= needed
@@ -129,9 +140,11 @@ def _settled(standing: Standing, test: tuple[int, int, int], slack: Floats) -> b
     return max(size(better, worse)) >= needed and (not both or max(size(worse, better)) >= needed)
 
 
-def _rounded_up(value: float) -> float:
-    """To two digits."""
+def _rounded_up(value: float, log: bool = False) -> float:
+    """To two digits; a logarithm so that its share has two."""
     if value == 0.0:
         return 0.0
+    if log:
+        return math.log1p(_rounded_up(100.0 * math.expm1(value)) / 100.0)
     unit = 10.0 ** (np.floor(np.log10(value)) - 1.0)
     return float(np.ceil(value / unit) * unit)

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prepex._kernels.alone import has_limits
 from prepex._kernels.centre import facet_scores, reference
 from prepex._kernels.instance import (
     Bools,
@@ -38,9 +39,11 @@ from prepex._kernels.instance import (
     Instance,
     Int,
     Ints,
+    broken_ratio,
     gap,
     inverse_of,
     make_known,
+    met_ratio,
     root_of,
     with_limits,
 )
@@ -49,7 +52,7 @@ from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import BLIND, make_instance
 from prepex._kernels.laws.law import GAUSSIAN, STUDENT
 from prepex._kernels.ledger import Ledger, open_ledger, share_means
-from prepex._kernels.margin import BETTER, KIND, WORSE, Fresh, Scratch, equal_prices, make_scratch
+from prepex._kernels.margin import BETTER, KIND, WHERE, WORSE, Fresh, Scratch, equal_prices, make_scratch
 from prepex._kernels.mixture import OUT_OF_FRONT, make_known_fresh
 from prepex._kernels.room import VALUE, Pieces, make_pieces, most_constraints
 
@@ -192,7 +195,7 @@ def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: P
         scratch=make_scratch(K),
         binding=np.full(4, -1, dtype=np.int64),
         probe=np.full(4, -1, dtype=np.int64),
-        price=equal_prices(K, inst.n_facets),
+        price=equal_prices(K, inst.n_facets, m - inst.n_facets),
         whole=np.array(
             [K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0, -1], dtype=np.int64
         ),
@@ -247,23 +250,41 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
 
 
 @part
-def soonest(inst: Instance, binding: Ints) -> Int:
-    """The better arm of the binding test. Of several that may show that an arm is dominated, not the one with most
-    evidence by now but the one furthest ahead, which needs the fewest pulls: the other may be level with it in truth.
+def soonest(inst: Instance, binding: Ints) -> tuple[Int, Int]:
+    """The arms that the binding test waits for, the better one first; the same twice for a test of one arm.
+
+    Of several that may show that an arm is dominated, not the one with most evidence by now but the one furthest
+    ahead, which needs the fewest pulls: the other may be level with it in truth. A broken limit shows it as well. The
+    pulls of a pair are shared by two, those of a limit are not.
     """
     V, N = inst.V, inst.N
     better: Int = binding[BETTER]
-    worse = binding[WORSE]
+    worse: Int = binding[WORSE]
+    single = binding[WHERE] >= inst.n_facets
     if binding[KIND] == OUT_OF_FRONT:
-        most = 0.0
+        most = 4.0 * broken_ratio(inst, worse) / N[worse]
+        own = most > 0.0
         for p in range(inst.size[0]):
-            a, least = inst.front[p], np.inf
+            a = inst.front[p]
+            least = 4.0 * met_ratio(inst, a) / N[a]
             for f in range(inst.n_facets):
                 ahead = max(gap(inst, a, worse, f), 0.0)
                 least = min(least, ahead * ahead / (V[a, f] * N[a] + V[worse, f] * N[worse]))
             if least > most:
-                better, most = a, least
-    return better
+                better, most, own = a, least, False
+        if own:
+            better = worse
+        elif single and better == binding[BETTER]:
+            worse = better
+    elif better != worse and has_limits(inst):
+        most = 4.0 * broken_ratio(inst, worse) / N[worse]
+        single = most > 0.0
+        for f in range(inst.n_facets):
+            ahead = max(gap(inst, better, worse, f), 0.0)
+            single = single and ahead * ahead / (V[better, f] * N[better] + V[worse, f] * N[worse]) < most
+        if single:
+            better = worse
+    return better, worse
 
 
 def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
@@ -283,7 +304,7 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
         if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
             u = uniform(course.key, whole[PULLS], ahead)
             if whole[FOLLOW] == FOLLOW_MARGIN and binding[BETTER] >= 0:
-                i, j = soonest(near.inst, binding), binding[WORSE]
+                i, j = soonest(near.inst, binding)
                 choice = i if u * (fresh[i] + fresh[j]) < fresh[j] else j
             elif 0.0 < near.real[VALUE] < np.inf:
                 left = u * near.real[VALUE]

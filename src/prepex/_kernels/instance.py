@@ -174,6 +174,31 @@ def ratio(inst: Instance, a: Int, j: Int, f: Int) -> float:
 
 
 @part
+def lone_ratio(inst: Instance, k: Int, row: Int) -> float:
+    """The likelihood ratio, as a Gaussian's, of arm k's score of a limit, above 0 or below, against 0."""
+    return 0.5 * inst.S[k, row] * inst.S[k, row] / inst.V[k, row]
+
+
+@part
+def met_ratio(inst: Instance, k: Int) -> float:
+    """The least of an arm's limits, 0 if it breaks one; infinity without limits."""
+    least = np.inf
+    for row in range(inst.n_facets, inst.S.shape[1]):
+        least = min(least, lone_ratio(inst, k, np.int64(row)) if inst.S[k, row] > 0.0 else 0.0)
+    return least
+
+
+@part
+def broken_ratio(inst: Instance, k: Int) -> float:
+    """The largest of the limits that an arm breaks; 0 if it breaks none."""
+    most = 0.0
+    for row in range(inst.n_facets, inst.S.shape[1]):
+        if inst.S[k, row] < 0.0:
+            most = max(most, lone_ratio(inst, k, np.int64(row)))
+    return most
+
+
+@part
 def weigh_known(inst: KnownInstance, k: Int) -> None:
     """V of arm k at its weight."""
     own = covariance_row(inst.gram, k)

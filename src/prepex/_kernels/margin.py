@@ -4,26 +4,36 @@
              i outside it of      max_{j in P}   min_w e_w(j over i) - price[AS_RIVAL, j] - price[OUT_OF_FRONT, i],
 
 e the evidence of the model's test (mixture.py, laws/test.py). Without a pilot the prices make log(K m) and
-log(K (K - 1)). Every arm first has an outlook, a lower bound and the likely rival; then the arms are solved, the lowest
+log(K (K - 1)). With limits (alone.py) the test of an arm
+    in the answer is the least of     min_c e_c(i) - price[ALONE, i],
+                                      min_{j != i} max(max_w e_w(i over j), max_c e_-c(j)) - price[IN_FRONT, i],
+    outside it the largest of         max_c e_-c(i) - price[BROKEN, i],
+                                      max_{j in P} min(min_w e_w(j over i), min_c e_c(j)) - its prices.
+Every arm first has an outlook, a lower bound and the likely rival; then the arms are solved, the lowest
 bound first, until no bound is below the smallest solved test.
 
 Legend
-    price     of a test of arm i in the answer, of arm i outside it, of rival j     (3, K)
+    price     of a test of arm i in the answer, of arm i outside it, of rival j; with limits ALONE, BROKEN   (3 or 5, K)
     bound     a lower bound of arm k's test                             (K,)
     rival     the j that gives it                                       (K,)
-    binding   better, worse, facet and kind of the binding test         (4,)
+    binding   better, worse, row and kind of the binding test           (4,)
+              A row that is a limit is a test of one arm: of the arm itself, named twice; of the other, which must break
+              it (IN_FRONT) or meet it (OUT_OF_FRONT)
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from prepex._kernels.alone import has_limits, strongest_broken, weakest_met
 from prepex._kernels.instance import Floats, Instance, Int, Ints, ratio
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws.fresh import add_law_fresh, end_law_pilot
 from prepex._kernels.laws.test import e_law, outlook_law
 from prepex._kernels.mixture import (
+    ALONE,
     AS_RIVAL,
+    BROKEN,
     IN_FRONT,
     OUT_OF_FRONT,
     add_known_fresh,
@@ -51,10 +61,14 @@ class Scratch(NamedTuple):
     rival: Ints
 
 
-def equal_prices(K: int, m: int) -> Floats:
-    """Every arm has the same share of delta, every facet and every rival the same part of it."""
-    price = np.empty((3, K))
+def equal_prices(K: int, m: int, n_limits: int = 0) -> Floats:
+    """Every arm has the same share of delta, every facet and every rival the same part of it, all limits half of it."""
+    price = np.empty((5 if n_limits else 3, K))
     price[IN_FRONT], price[OUT_OF_FRONT], price[AS_RIVAL] = np.log(K * m), np.log(K), np.log(max(K - 1, 1))
+    if n_limits:
+        price[IN_FRONT], price[ALONE] = np.log(K * (m + n_limits)), np.log(K)
+        # One arm alone has no rival to share with.
+        price[OUT_OF_FRONT], price[BROKEN] = np.log(2 * K), np.log((2 if K > 1 else 1) * K * n_limits)
     return price
 
 
@@ -65,7 +79,8 @@ def make_scratch(K: int) -> Scratch:
 
 @part
 def test_front(fresh: Fresh, i: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
-    """(min_{j != i} max_f e_f(i over j), j, f), the rival first; j = -1 if it is not below the limit."""
+    """(min_{j != i} max(max_f e_f(i over j), max_c e_-c(j)), j, f or the row of c), the rival first; j = -1 if it is
+    not below the limit."""
     inst = fresh.inst
     K, m = inst.N.size, inst.n_facets
     best = limit
@@ -73,7 +88,7 @@ def test_front(fresh: Fresh, i: Int, rival: Int, limit: float) -> tuple[float, I
     where: Int = np.int64(-1)
     for place in range(-1, K):
         j = rival if place < 0 else np.int64(place)
-        if j == i or (j == rival and place >= 0):
+        if j < 0 or j == i or (j == rival and place >= 0):
             continue
         most, start = -1.0, np.int64(0)
         for f in range(m):
@@ -81,14 +96,16 @@ def test_front(fresh: Fresh, i: Int, rival: Int, limit: float) -> tuple[float, I
             if found > most:
                 most, start = found, np.int64(f)
         value, facet = -np.inf, start
+        if has_limits(inst):
+            value, facet = strongest_broken(fresh, j)
         for turn in range(m):
+            if value >= best:
+                break
             # The facet of the largest ratio first, in exchange for facet 0.
             c = start if turn == 0 else (np.int64(0) if turn == start else np.int64(turn))
             e = e_value(fresh, i, j, c, value, best)
-            if e > value:
+            if e > value or (e == value and turn == 0):
                 value, facet = e, c
-            if value >= best:
-                break
         if value < best:
             best, worse, where = value, j, facet
     return best, worse, where
@@ -96,7 +113,8 @@ def test_front(fresh: Fresh, i: Int, rival: Int, limit: float) -> tuple[float, I
 
 @part
 def test_dominated(fresh: Fresh, toll: Floats, i: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
-    """(max_{j in P} min_f e_f(j over i) - toll_j, j, f), the rival first; at least the limit if not below it."""
+    """(max_{j in P} min(min_f e_f(j over i), min_c e_c(j)) - toll_j, j, f or the row of c), the rival first; at least
+    the limit if not below it."""
     inst = fresh.inst
     m = inst.n_facets
     best = -np.inf
@@ -112,13 +130,16 @@ def test_dominated(fresh: Fresh, toll: Floats, i: Int, rival: Int, limit: float)
             if found < least:
                 least, start = found, np.int64(f)
         value, facet = np.inf, start
+        if has_limits(inst):
+            value, facet = weakest_met(fresh, j)
+            value -= toll[j]
         for turn in range(m):
+            if value <= best:
+                break
             c = start if turn == 0 else (np.int64(0) if turn == start else np.int64(turn))
             e = e_value(fresh, j, i, c, best + toll[j], min(value, limit) + toll[j]) - toll[j]
             if e < value:
                 value, facet = e, c
-            if value <= best:
-                break
         if value > best or where < 0:
             best, better, where = value, j, facet
     return best, better, where
@@ -126,19 +147,37 @@ def test_dominated(fresh: Fresh, toll: Floats, i: Int, rival: Int, limit: float)
 
 @part
 def test_arm(fresh: Fresh, price: Floats, k: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
-    """Arm k's test less its price, with the other arm and the facet; the other is -1 if it is not below the limit."""
+    """Arm k's test less its price, with the other arm and the row; the other is -1 if it is not below the limit, and k
+    itself if one of its own limits decides."""
+    limits = has_limits(fresh.inst)
+    best = limit
+    other: Int = np.int64(-1)
+    row: Int = np.int64(-1)
     if fresh.inst.mask[k]:
+        if limits:
+            least, where = weakest_met(fresh, k)
+            if least - price[ALONE, k] < best:
+                best, other, row = least - price[ALONE, k], k, where
         own = price[IN_FRONT, k]
-        value, other, facet = test_front(fresh, k, rival, limit + own)
+        value, worse, facet = test_front(fresh, k, rival, best + own)
+        if worse >= 0:
+            best, other, row = value - own, worse, facet
     else:
-        own = price[OUT_OF_FRONT, k]
-        value, other, facet = test_dominated(fresh, price[AS_RIVAL], k, rival, limit + own)
-    return value - own, other, facet
+        best = -np.inf
+        if limits:
+            most, where = strongest_broken(fresh, k)
+            best, other, row = most - price[BROKEN, k], k, where
+        if rival >= 0 and best < limit:
+            own = price[OUT_OF_FRONT, k]
+            value, better, facet = test_dominated(fresh, price[AS_RIVAL], k, rival, limit + own)
+            if value - own > best or other < 0:
+                best, other, row = value - own, better, facet
+    return best, other, row
 
 
 @kernel
 def margin(fresh: Fresh, guide: Instance, price: Floats, scratch: Scratch, binding: Ints) -> float:
-    """The margin, and in `binding` the test that attains it. One arm: infinity, and -1 everywhere.
+    """The margin, and in `binding` the test that attains it. One arm without limits: infinity, and -1 everywhere.
 
     `guide` has all outcomes, `fresh` those that count: where the latter show no dominator yet, the guide names it.
     """
@@ -149,7 +188,7 @@ def margin(fresh: Fresh, guide: Instance, price: Floats, scratch: Scratch, bindi
         last = binding[WORSE] if binding[KIND] == OUT_OF_FRONT else binding[BETTER]
     binding[:] = -1
     best = np.inf
-    if K == 1:
+    if K == 1 and not has_limits(fresh.inst):
         return best
     for k in range(K):
         bound[k], scratch.rival[k] = outlook(fresh, guide, price, np.int64(k), last)
@@ -171,6 +210,12 @@ def margin(fresh: Fresh, guide: Instance, price: Floats, scratch: Scratch, bindi
     return best
 
 
+@part
+def with_price(goal: float, price: float) -> float:
+    """What a test must be for the goal, but for rounding."""
+    return goal + price - CLOSE_CALL * (1.0 + abs(goal) + price)
+
+
 @kernel
 def may_reach(fresh: Fresh, price: Floats, binding: Ints, goal: float) -> bool:
     """Can the margin be at least `goal`? No, if the test that bound it last is below: one test in place of all."""
@@ -179,13 +224,22 @@ def may_reach(fresh: Fresh, price: Floats, binding: Ints, goal: float) -> bool:
     inst = fresh.inst
     out = binding[KIND] == OUT_OF_FRONT
     k, other = (binding[WORSE], binding[BETTER]) if out else (binding[BETTER], binding[WORSE])
+    limits = has_limits(inst)
     if inst.mask[k]:
-        need = goal + price[IN_FRONT, k] - CLOSE_CALL * (1.0 + abs(goal) + price[IN_FRONT, k])
+        if limits and weakest_met(fresh, k)[0] < with_price(goal, price[ALONE, k]):
+            return False
+        need = with_price(goal, price[IN_FRONT, k])
+        if limits and (other == k or strongest_broken(fresh, other)[0] >= need):
+            return True
         for f in range(inst.n_facets):
             if e_value(fresh, k, other, np.int64(f), need, need) >= need:
                 return True
         return False
-    need = goal + price[OUT_OF_FRONT, k] - CLOSE_CALL * (1.0 + abs(goal) + price[OUT_OF_FRONT, k])
+    if limits and strongest_broken(fresh, k)[0] >= with_price(goal, price[BROKEN, k]):
+        return True
+    if inst.size[0] == 0:
+        return False
+    need = with_price(goal, price[OUT_OF_FRONT, k])
     rival = other if inst.mask[other] else inst.front[0]
     return test_dominated(fresh, price[AS_RIVAL], k, rival, need)[0] >= need
 
@@ -198,6 +252,6 @@ def settle_tests(fresh: Fresh, guide: Instance, price: Floats, scratch: Scratch)
     """
     for k in range(fresh.inst.mask.size):
         scratch.bound[k] = np.inf
-        if fresh.inst.mask.size > 1:
+        if fresh.inst.mask.size > 1 or has_limits(fresh.inst):
             rival = outlook(fresh, guide, price, np.int64(k), np.int64(-1))[1]
             scratch.bound[k] = test_arm(fresh, price, np.int64(k), rival, np.inf)[0]

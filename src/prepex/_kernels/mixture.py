@@ -1,4 +1,4 @@
-"""The certified test of two known Gaussians on a facet.
+"""The certified tests of known Gaussians: of two arms on a facet, and of one arm and a limit.
 
 For a facet w and arms i, j with scores x_k = w . M_k, x_i raised by the slack, and variances s_k^2 = w' cov_k w of one
 reward,
@@ -8,7 +8,9 @@ reward,
     e_w(i over j) = min_x log 1/J sum_rho exp(A_i(x_i - x; rho) + A_j(x - x_j; rho)),       -inf if x_i <= x_j:
 
 evidence against w . mu_i <= w . mu_j, valid at any time and under any sampling (docs/certified.md). An e is computed
-only as far as it matters: inside a window (low, high).
+only as far as it matters: inside a window (low, high). Of an arm and a limit g . mu >= h, on the side where x_k is,
+
+    e = log 1/J sum_rho exp A_k(|x_k - h|; rho).
 
 Legend
     rho       the grid, ascending                                       (J,)
@@ -22,11 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, KnownInstance, gap, ratio, weigh_known
+from prepex._kernels.alone import has_limits, strongest_broken, weakest_met
+from prepex._kernels.instance import Floats, Int, KnownInstance, gap, met_ratio, ratio, weigh_known
 from prepex._kernels.jit import kernel, part
 
-# Prices of a test of an arm in the answer, of one outside it, and of the arm that is over that one (margin.py).
-IN_FRONT, OUT_OF_FRONT, AS_RIVAL = 0, 1, 2
+# Prices of a test of an arm in the answer, of one outside it, and of the arm that is over that one (margin.py); with
+# limits also of an arm in the answer that meets them, and of one outside it that breaks one.
+IN_FRONT, OUT_OF_FRONT, AS_RIVAL, ALONE, BROKEN = 0, 1, 2, 3, 4
 
 # g'(0): the mean of |X|, X standard normal; also its density and its hazard rate at 0.
 SLOPE = math.sqrt(2.0 / math.pi)
@@ -75,6 +79,7 @@ class KnownFresh(NamedTuple):
     inst: KnownInstance
     grid: Grid
     N: Floats
+    alone: Floats
 
     @property
     def with_laws(self) -> bool:
@@ -103,7 +108,16 @@ def make_known_fresh(near: KnownInstance, rho: Floats, pilot: bool) -> KnownFres
     inst = near._replace(N=np.array(near.N), S=np.array(near.S), V=np.array(near.V))
     if pilot:
         inst.N[:], inst.S[:], inst.V[:] = 0.0, 0.0, np.inf
-    return KnownFresh(inst, make_grid(np.ones(len(inst.N)), rho), inst.N)
+    return known_fresh(inst, rho, np.ones(len(inst.N)))
+
+
+def known_fresh(inst: KnownInstance, rho: Floats, weights: Floats) -> KnownFresh:
+    """All outcomes of the instance count."""
+    K, m = inst.S.shape
+    fresh = KnownFresh(inst, make_grid(weights, rho), inst.N, np.zeros((K, m - inst.n_facets)))
+    for k in range(K):
+        test_limits(fresh, np.int64(k))
+    return fresh
 
 
 @kernel
@@ -112,6 +126,24 @@ def write_grid(grid: Grid, k: Int, weight: float) -> None:
     for r in range(grid.rho.size):
         grid.shrink[k, r] = 0.5 * np.log(grid.rho[r] / (weight + grid.rho[r]))
         grid.soft[k, r] = (weight + grid.rho[r]) / (weight * weight)
+
+
+@kernel
+def test_limits(fresh: KnownFresh, k: Int) -> None:
+    """`alone` of arm k."""
+    inst, grid = fresh.inst, fresh.grid
+    for row in range(inst.n_facets, inst.S.shape[1]):
+        one, u = inst.V[k, row] * inst.N[k], abs(inst.S[k, row])
+        shift, total = -np.inf, 0.0
+        for r in range(grid.rho.size):
+            p, square, _, _ = half_normal(u / np.sqrt(one * grid.soft[k, r]))
+            power = square + grid.shrink[k, r]
+            if power > shift:
+                total, shift = total * np.exp(shift - power) + p, power
+            else:
+                total += p * np.exp(power - shift)
+        value = shift + np.log(total / grid.rho.size)
+        fresh.alone[k, row - inst.n_facets] = value if u > 0.0 else -np.inf
 
 
 @kernel
@@ -126,6 +158,8 @@ def add_known_fresh(fresh: KnownFresh, a: Int, reward: Floats, more: float) -> N
         inst.S[a, f] += more * (score - inst.level[f] - inst.S[a, f]) / inst.N[a]
     weigh_known(inst, a)
     write_grid(fresh.grid, a, inst.N[a])
+    if has_limits(inst):
+        test_limits(fresh, a)
 
 
 @part
@@ -293,14 +327,21 @@ def outlook_known(fresh: KnownFresh, guide: KnownInstance, price: Floats, k: Int
     """(A lower bound of arm k's test less its price, the arm that gives it)."""
     if fresh.inst.mask[k]:
         value, rival = bound_front(fresh, k)
-        return value - price[IN_FRONT, k], rival
-    value, rival = bound_dominated(fresh, guide, price[AS_RIVAL], k)
-    return value - price[OUT_OF_FRONT, k], rival
+        value -= price[IN_FRONT, k]
+        if has_limits(fresh.inst):
+            value = min(value, weakest_met(fresh, k)[0] - price[ALONE, k])
+    else:
+        value, rival = bound_dominated(fresh, guide, price[AS_RIVAL], k)
+        value -= price[OUT_OF_FRONT, k]
+        if has_limits(fresh.inst):
+            value = max(value, strongest_broken(fresh, k)[0] - price[BROKEN, k])
+    return value, rival
 
 
 @part
 def bound_front(fresh: KnownFresh, i: Int) -> tuple[float, Int]:
-    """(min_{j != i} of a bound of max_f e_f(i over j), j): the bound at the facet of the largest likelihood ratio."""
+    """(min_{j != i} of a bound of max_f e_f(i over j), j): the bound at the facet of the largest likelihood ratio, or
+    the evidence that j breaks a limit."""
     inst = fresh.inst
     low, rival = np.inf, np.int64(-1)
     for j in range(inst.N.size):
@@ -310,7 +351,7 @@ def bound_front(fresh: KnownFresh, i: Int) -> tuple[float, Int]:
                 found = ratio(inst, i, j, f)
                 if found > most:
                     most, facet = found, np.int64(f)
-            value = survey(fresh, i, j, facet)[0]
+            value = max(survey(fresh, i, j, facet)[0], strongest_broken(fresh, j)[0])
             if value < low or rival < 0:
                 low, rival = value, np.int64(j)
     return low, rival
@@ -318,16 +359,19 @@ def bound_front(fresh: KnownFresh, i: Int) -> tuple[float, Int]:
 
 @part
 def bound_dominated(fresh: KnownFresh, guide: KnownInstance, toll: Floats, i: Int) -> tuple[float, Int]:
-    """(min_f of a bound of e_f(j over i) - toll_j, j), j of the front with the guide's largest ratio less toll."""
+    """(min_f of a bound of e_f(j over i) - toll_j, j), j of the front with the guide's largest ratio less toll; with
+    limits the evidence that j meets them is one of these, and the front may be empty: then j is -1."""
     inst = fresh.inst
     most, rival = -np.inf, np.int64(-1)
     for p in range(inst.size[0]):
-        least = np.inf
+        least = met_ratio(guide, inst.front[p])
         for f in range(inst.n_facets):
             least = min(least, ratio(guide, inst.front[p], i, f))
         if least - toll[inst.front[p]] > most:
             most, rival = least - toll[inst.front[p]], inst.front[p]
-    low = np.inf
+    if rival < 0:
+        return -np.inf, rival
+    low = weakest_met(fresh, rival)[0]
     for f in range(inst.n_facets):
         low = min(low, survey(fresh, rival, i, f)[0])
     return low - toll[rival], rival

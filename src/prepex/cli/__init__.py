@@ -10,12 +10,12 @@ import typer
 
 from prepex import __version__
 from prepex.cli import study, token
-from prepex.cli.shared import Format, FormatOption, errors
+from prepex.cli.shared import AtLeastOption, AtMostOption, Format, FormatOption, LimitOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
 from prepex.extras import need
 from prepex.numerals import plural
-from prepex.spoken import FAMILY_HELP
+from prepex.spoken import FAMILY_HELP, parse_limits, parse_tolerance
 
 app = typer.Typer(
     help="Pareto sets of noisy multi-objective experiments, under your own preference cone.",
@@ -67,12 +67,18 @@ def bound(
     family: FamilyOption = None,
     objective: Objective = None,
     minimise: Minimise = None,
+    tolerance: ToleranceOption = None,
+    at_most: AtMostOption = None,
+    at_least: AtLeastOption = None,
+    limit: LimitOption = None,
     format: FormatOption = Format.table,
 ) -> None:
     """The characteristic time T*, the optimal allocation, and the floor of every correct algorithm."""
     from prepex.bound import binary_kl, characteristic_time
     from prepex.cli import show
     from prepex.cli.source import read_problem
+    from prepex.judge import Judge
+    from prepex.limits import limits_of
 
     with errors():
         deltas = delta or [0.1, 0.05, 0.01]
@@ -87,11 +93,13 @@ def bound(
             minimise=minimise or (),
         )
         with _working("computing the characteristic time", quiet=format is Format.json):
-            found = characteristic_time(problem, tol)
+            limits = parse_limits(at_most or (), at_least or (), limit or ())
+            found = characteristic_time(problem, tol, tolerance=parse_tolerance(tolerance or ()), **limits)
+        judge = Judge.of(problem, limits=limits_of(problem.labels, **limits, family=problem.family))
         if format is Format.json:
-            show.show_json(show.bound_document(problem, found, deltas))
+            show.show_json(show.bound_document(problem, found, deltas, judge))
         else:
-            show.show_bound(problem, found, deltas)
+            show.show_bound(problem, found, deltas, judge)
 
 
 @app.command()
@@ -156,6 +164,10 @@ def run(
     family: FamilyOption = None,
     objective: Objective = None,
     minimise: Minimise = None,
+    tolerance: ToleranceOption = None,
+    at_most: AtMostOption = None,
+    at_least: AtLeastOption = None,
+    limit: LimitOption = None,
     save: Annotated[Path | None, typer.Option(help="Write all runs to this csv, json or parquet file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the stopping times to this png, svg or pdf file.")] = None,
     format: FormatOption = Format.table,
@@ -193,6 +205,8 @@ def run(
                 n_jobs=jobs,
                 max_pulls=max_pulls,
                 batch=batch,
+                tolerance=parse_tolerance(tolerance or ()),
+                **parse_limits(at_most or (), at_least or (), limit or ()),
                 progress=advance,
                 begin=start,
             )

@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from prepex.errors import InputError
+from prepex.spoken import LIMIT_HELP, TOLERANCE_HELP
 
 
 class Format(StrEnum):
@@ -18,6 +19,15 @@ class Format(StrEnum):
     json = "json"
 
 
+ToleranceOption = Annotated[list[str] | None, typer.Option("--tolerance", help=TOLERANCE_HELP + ".")]
+AtMostOption = Annotated[
+    list[str] | None,
+    typer.Option("--at-most", help="OBJECTIVE=NUMBER that an option must not exceed; may be repeated."),
+]
+AtLeastOption = Annotated[
+    list[str] | None, typer.Option("--at-least", help="OBJECTIVE=NUMBER that an option must reach; may be repeated.")
+]
+LimitOption = Annotated[list[str] | None, typer.Option("--limit", help=LIMIT_HELP + ".")]
 FormatOption = Annotated[Format, typer.Option("--format", help="Table for people, json for scripts.")]
 
 

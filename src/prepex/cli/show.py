@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -14,12 +15,15 @@ from prepex.bound import Bound
 from prepex.cli.shared import escape
 from prepex.cone import Cone
 from prepex.instances import INSTANCES
+from prepex.judge import Judge
 from prepex.numerals import measured, number, plural
 from prepex.problem import Problem
 from prepex.runs import Runs, Summary
 from prepex.sampling import RULES
 from prepex.stopping import THRESHOLDS
+from prepex.tolerance import in_words
 
+NO_FLOOR = "With a tolerance several answers are right: it is no floor."
 # Thresholds that need no warning here: a rule's own test has one of its own.
 PROVEN = {name for name, kind in THRESHOLDS.items() if kind.proven} | {"own"}
 # Wide enough for the tables where there is no terminal to fit.
@@ -31,9 +35,9 @@ def show_json(document: Any) -> None:
     print(json.dumps(document, indent=2))
 
 
-def problem_document(problem: Problem, cone: Cone) -> dict[str, Any]:
-    """What the problem is, and its Pareto set under the cone."""
-    mask = cone.pareto_mask(problem.benefits)
+def problem_document(problem: Problem, cone: Cone, judge: Judge | None = None) -> dict[str, Any]:
+    """What the problem is, and its Pareto set under the cone, or what the judge, who knows limits, says it is."""
+    mask = cone.pareto_mask(problem.benefits) if judge is None else judge.pareto
     return {
         "n_arms": problem.n_arms,
         "objectives": list(problem.labels.objectives),
@@ -44,17 +48,24 @@ def problem_document(problem: Problem, cone: Cone) -> dict[str, Any]:
     }
 
 
-def bound_document(problem: Problem, bound: Bound, deltas: list[float]) -> dict[str, Any]:
+def bound_document(problem: Problem, bound: Bound, deltas: list[float], judge: Judge) -> dict[str, Any]:
     """The lower bound in full."""
-    return problem_document(problem, problem.cone) | {
+    return problem_document(problem, problem.cone, judge) | {
         "family": repr(problem.family),
         "characteristic_time": _finite(bound.time),
         "certified": [_finite(bound.lower), _finite(bound.upper)],
         "gap": bound.gap,
-        "floors": [{"delta": delta, "pulls": _finite(bound.floor(delta))} for delta in deltas],
+        **_goals(bound, deltas),
         "allocation": dict(zip(problem.labels.arms, bound.allocation.tolist(), strict=True)),
         "binding": [alternative.words for alternative in bound.alternatives],
     }
+
+
+def _goals(bound: Bound, deltas: Sequence[float]) -> dict[str, Any]:
+    """T* at each delta: a floor, or with a tolerance, where several answers are right, only a rate."""
+    if bound.lenient:
+        return {"rates": [{"delta": delta, "pulls": _finite(-bound.time * math.log(delta))} for delta in deltas]}
+    return {"floors": [{"delta": delta, "pulls": _finite(bound.floor(delta))} for delta in deltas]}
 
 
 def _finite(value: float) -> float | None:
@@ -62,19 +73,25 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: int = 8) -> None:
+def show_bound(problem: Problem, bound: Bound, deltas: list[float], judge: Judge, *, limit: int = 8) -> None:
     """The floor above the table, then who should be pulled how often, and against what."""
-    _show_pareto_line(problem)
+    _show_pareto_line(problem, judge)
     if not np.isfinite(bound.time):
         console.print("T* is infinite: two arms tie exactly, so no number of pulls separates them.")
+        if not bound.lenient:
+            console.print("With a --tolerance, differences that do not matter, it is finite.")
     elif bound.time == 0:
         console.print("T* = 0: with a single arm there is nothing to find out.")
     else:
         console.print(f"T* = [bold]{bound.time:,.7g}[/] pulls  (certified gap {bound.gap:.1e})")
-    floors = Table("delta", "floor T* kl(delta, 1-delta)", box=None, header_style="bold")
+    title = "rate T* log(1/delta)" if bound.lenient else "floor T* kl(delta, 1-delta)"
+    floors = Table("delta", title, box=None, header_style="bold")
     for delta in deltas:
-        floors.add_row(f"{delta:g}", f"{bound.floor(delta):,.0f} pulls")
+        pulls = -bound.time * math.log(delta) if bound.lenient else bound.floor(delta)
+        floors.add_row(f"{delta:g}", f"{pulls:,.0f} pulls")
     console.print(floors)
+    if bound.lenient:
+        console.print(NO_FLOOR)
     if not np.isfinite(bound.time) or bound.time == 0:
         return
     order = np.argsort(-bound.allocation, kind="stable")
@@ -82,7 +99,7 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], *, limit: in
     shares.columns[2].justify = "right"
     for k in order[:limit]:
         numbers = map(number, problem.means[k])
-        star = "yes" if k in problem.pareto_set else ""
+        star = "yes" if judge.pareto[k] else "" if judge.feasible[k] else "breaks a limit"
         shares.add_row(str(k), escape(problem.labels.arms[k]), f"{bound.allocation[k]:.4f}", star, *numbers)
     console.print("\n[bold]Optimal allocation[/]")
     console.print(shares)
@@ -114,11 +131,13 @@ def show_pareto(problem: Problem, cones: list[Cone]) -> None:
 def runs_document(runs: Runs, tol: float) -> dict[str, Any]:
     """The summary of a simulation; T* to the relative gap `tol`."""
     bound = runs.bound(tol)
-    return problem_document(runs.problem, runs.problem.cone) | {
+    return problem_document(runs.problem, runs.problem.cone, runs.judge) | {
         "family": repr(runs.problem.family),
         "characteristic_time": _finite(bound.time),
         "certified": [_finite(bound.lower), _finite(bound.upper)],
-        "floors": [{"delta": delta, "pulls": _finite(bound.floor(delta))} for delta in runs.deltas],
+        **({} if runs.tolerance is None else {"tolerance": list(runs.tolerance)}),
+        **({} if runs.limits is None else {"limits": list(runs.limits.words)}),
+        **_goals(bound, runs.deltas),
         "summary": [
             {key: _finite(value) if isinstance(value, float) else value for key, value in asdict(cell).items()}
             for cell in runs.summary(tol)
@@ -128,20 +147,31 @@ def runs_document(runs: Runs, tol: float) -> dict[str, Any]:
 
 def show_runs(runs: Runs, tol: float) -> None:
     """The floor above the table, and the error rate beside every mean."""
-    _show_pareto_line(runs.problem)
+    _show_pareto_line(runs.problem, runs.judge)
+    if runs.limits is not None:
+        console.print(f"Limits: {escape(', '.join(runs.limits.words))}")
     digits = max(3, 1 - math.floor(math.log10(tol)))
-    console.print(
-        f"T* = {runs.bound(tol).time:,.{digits}g}; the floor of any correct algorithm is T* kl(delta, 1-delta)"
-    )
+    time = f"{runs.bound(tol).time:,.{digits}g}"
+    if runs.tolerance is None:
+        console.print(f"T* = {time}; the floor of any correct algorithm is T* kl(delta, 1-delta)")
+    else:
+        size = in_words(runs.tolerance, runs.problem.labels.objectives)
+        console.print(f"Tolerance: {escape(size)}. An answer is an error if it is not right within it.")
+        console.print(f"T* = {time}, the rate: T* log(1/delta). {NO_FLOOR}")
     summaries = runs.summary(tol)
     for delta, threshold in dict.fromkeys((cell.delta, cell.threshold) for cell in summaries):
         cells = [cell for cell in summaries if (cell.delta, cell.threshold) == (delta, threshold)]
         console.print(
             f"\n[bold]delta {delta:g}, threshold {escape(threshold)}[/], {plural(cells[0].n_runs, 'run')}; "
-            f"floor [bold]{runs.floor(delta, tol):,.0f}[/] pulls"
+            + (
+                f"floor [bold]{runs.floor(delta, tol):,.0f}[/] pulls"
+                if runs.tolerance is None
+                else f"rate [bold]{runs.rate(delta, tol):,.0f}[/] pulls"
+            )
         )
         table = Table("rule", box=None, header_style="bold")
-        for name in ("mean pulls ± s.e.", "median", "errors", "99 % upper", "/ floor", "us/round"):
+        compared = "/ floor" if runs.tolerance is None else "/ rate"
+        for name in ("mean pulls ± s.e.", "median", "errors", "99 % upper", compared, "us/round"):
             table.add_column(name, justify="right", no_wrap=True)
         for cell in cells:
             table.add_row(*_run_row(cell))
@@ -169,13 +199,17 @@ def _kind(name: str) -> str:
 def _run_row(cell: Summary) -> tuple[str, ...]:
     finished = cell.n_runs - cell.n_censored
     wrong = round(cell.error_rate * finished) if finished else 0
+    # With a tolerance there is no floor to compare with.
+    ratio = cell.ratio_to_floor
+    if math.isnan(cell.floor) and cell.rate > 0:
+        ratio = cell.mean / cell.rate
     return (
         escape(cell.rule),
         measured(cell.mean, cell.standard_error, digits=1) + (" [red]*[/]" if cell.below_floor else ""),
         f"{cell.median:,.0f}",
         f"{wrong}/{finished}" + (f", {cell.n_censored} censored" if cell.n_censored else ""),
         f"{cell.error_upper:.3f}",
-        "-" if not np.isfinite(cell.ratio_to_floor) or cell.n_censored else f"{cell.ratio_to_floor:.2f}",
+        "-" if not np.isfinite(ratio) or cell.n_censored else f"{ratio:.2f}",
         f"{cell.us_per_round:.1f}",
     )
 
@@ -188,9 +222,10 @@ def show_instances() -> None:
     console.print(table)
 
 
-def _show_pareto_line(problem: Problem) -> None:
-    names = [f"{k} {escape(name)}" for k, name in zip(problem.pareto_set, problem.pareto_names, strict=True)]
+def _show_pareto_line(problem: Problem, judge: Judge) -> None:
+    names = [f"{k} {escape(problem.labels.arms[k])}" for k in judge.pareto.nonzero()[0]]
     shown = "; ".join(names[:12]) + (f"; and {len(names) - 12} more" if len(names) > 12 else "")
     setting = escape(f"{problem.family!r}, {problem.cone!r}")
     console.print(f"{plural(problem.n_arms, 'arm')}, {plural(problem.n_objectives, 'objective')}, {setting}")
-    console.print(f"Pareto set ({len(names)}): [bold]{shown}[/]")
+    among = "" if judge.feasible.all() else f" of the {int(judge.feasible.sum())} that meet the limits"
+    console.print(f"Pareto set{among} ({len(names)}): [bold]{shown}[/]")

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prepex import _checks
-from prepex.cli.shared import Format, FormatOption, errors, printable
+from prepex.cli.shared import (
+    AtLeastOption,
+    AtMostOption,
+    Format,
+    FormatOption,
+    LimitOption,
+    ToleranceOption,
+    errors,
+    printable,
+)
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
 from prepex.numerals import plural
-from prepex.spoken import FAMILY_HELP, VARIANCE_HELP
+from prepex.spoken import FAMILY_HELP, VARIANCE_HELP, parse_limits
 
 if TYPE_CHECKING:
     from prepex.study.study import Study
@@ -73,6 +82,13 @@ def create(
     variance: Annotated[str | None, typer.Option(help=f"Noise variance: {VARIANCE_HELP}.")] = None,
     family: Annotated[list[str] | None, typer.Option(help=f"OBJECTIVE=FAMILY, one of {FAMILY_HELP}.")] = None,
     cone: Annotated[str | None, typer.Option("--cone", help=CONE_HELP)] = None,
+    tolerance: ToleranceOption = None,
+    at_most: AtMostOption = None,
+    at_least: AtLeastOption = None,
+    limit: LimitOption = None,
+    avoid_infeasible: Annotated[
+        bool, typer.Option("--avoid-infeasible", help="No more of an option once it is certified to break a limit.")
+    ] = False,
     delta: Annotated[float, typer.Option(help="The risk of a wrong answer (`prepex run` simulates 0.1).")] = 0.05,
     rule: Annotated[str, typer.Option(help="frappe, information, prets, tns or uniform.")] = "information",
     threshold: Annotated[
@@ -99,6 +115,9 @@ def create(
             "variance": variance,
             "family": family or [],
             "cone": cone,
+            "tolerance": tolerance or [],
+            "limits": parse_limits(at_most or (), at_least or (), limit or ()),
+            "avoid_infeasible": avoid_infeasible,
             "delta": delta,
             "max_pulls": max_pulls,
             "lease": lease,

@@ -9,8 +9,10 @@ from rich.table import Table
 from prepex.cli.shared import escape
 from prepex.cli.show import console, show_json
 from prepex.numerals import apart, number, plural
+from prepex.standing import tied_words
 from prepex.study.answers import OpenPull, Overview, Receipt, Status, Ticket
 from prepex.study.audit import Verdict
+from prepex.tolerance import in_words
 
 
 def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
@@ -21,12 +23,17 @@ def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
         return
     console.print(f"Created [bold]{escape(name)}[/] in {escape(storage)}. Fixed from now on:")
     more = f" and {len(arms) - 20} more" if len(arms) > 20 else ""
+    tolerance = design["tolerance"]
     proven = "" if design["proven"] else " (no proof bounds its error)"
     fixed = {
         f"{len(arms)} options": ", ".join(map(repr, arms[:20])) + more,
         "objectives": ", ".join(f"{o} ({'min' if o in design['minimise'] else 'max'})" for o in design["objectives"]),
         "outcomes": design["family"],
         "cone": design["cone"] or f"facets {design['facets']}",
+        "tolerance": "none: every difference matters"
+        if tolerance is None
+        else in_words(tolerance, design["objectives"]),
+        "limits": ", ".join(limit["words"] for limit in design["limits"]) or "none",
         "delta": f"{design['delta']:g}, the risk of a wrong answer",
         "threshold": design["threshold"] + proven,
         "rule": f"{design['rule']}, seed {design['seed']}",
@@ -100,6 +107,8 @@ def status(found: Status, *, as_json: bool) -> None:
         console.print(escape(f"{told} ({b.arm}, {b.actor}, since {b.since})"))
     if found.clock is not None:
         console.print(escape(f"Mind that {found.clock}."))
+    for words in tied_words(answer.near_ties, found.warning is not None):
+        console.print(escape(words))
     extra = {"leases ended": found.lapsed, "late": found.late, "voided": found.voided, "corrected": found.corrected}
     extra["imported"] = found.imported
     shown = [f"{words} {number}" for words, number in extra.items() if number]
@@ -108,7 +117,7 @@ def status(found: Status, *, as_json: bool) -> None:
     table = _table("arm", "n", "in part", *found.objectives, "looks", "status")
     for name, mean in found.means.items():
         numbers = [number(value) for value in mean] if mean is not None else [""] * len(found.objectives)
-        looks = "Pareto optimal" if name in answer.arms else ""
+        looks = answer.reasons.get(name) or ("Pareto optimal" if name in answer.arms else "")
         settled = "decided" if name in answer.decided else ""
         part = str(found.incomplete.get(name, ""))
         table.add_row(escape(name), str(found.counts[name]), part, *numbers, looks, settled)

@@ -11,8 +11,12 @@ import typer
 from prepex import _checks
 from prepex.cli.source import make_rules, parse_cone
 from prepex.errors import InputError
-from prepex.spoken import choose_family, parse_family, parse_variances
+from prepex.labels import Labels
+from prepex.limits import LimitOptions, limits_of
+from prepex.spoken import choose_family, parse_family, parse_limits, parse_tolerance, parse_variances
 from prepex.tables import plain_number, read_sheet
+from prepex.tolerance import check_tolerance
+from prepex.units import Units
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -111,6 +115,12 @@ def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
     if not answers["cone"]:
         words = "Preference cone: orthant (more of everything is better), angle:120, facets:1,0.5/0.5,1, ..."
         answers["cone"] = _prompt(words, lambda text: _cone(text, answers["objectives"]), default="orthant")
+    if not answers["tolerance"]:
+        words = "Differences that do not matter, as in strength=0.5, time=5% (all matter: just Enter)"
+        answers["tolerance"] = _prompt(words, lambda text: _tolerance(text, answers), default="")
+    if not any(answers["limits"].values()):
+        words = "Limits that an option must keep to, as in toxicity <= 0.3, cost + 2 time <= 10 (none: just Enter)"
+        answers["limits"] = _prompt(words, lambda text: _limits(text, answers), default="")
     answers["delta"] = _prompt("Risk of a wrong answer, between 0 and 1", _risk, default=str(answers["delta"]))
     least = len(answers["arms"])
     answers["max_pulls"] = _prompt("Most pulls (no limit: just Enter)", lambda text: _budget(text, least), default="")
@@ -163,6 +173,24 @@ def _cone(text: str, objectives: Sequence[str]) -> str:
     return text
 
 
+def _tolerance(text: str, answers: dict[str, Any]) -> list[str]:
+    """Checked with the objectives and the cone that were given."""
+    objectives = answers["objectives"]
+    labels = Labels.make((len(answers["arms"]), len(objectives)), None, objectives, answers["minimise"])
+    variance = parse_variances(answers["variance"]) if answers["variance"] else None
+    family = choose_family(objectives, [""] * len(objectives), answers["family"], variance)
+    units = Units() if family is None else family.units(len(objectives))
+    check_tolerance(parse_tolerance(_listed(text)), parse_cone(answers["cone"], objectives), labels, units)
+    return _listed(text)
+
+
+def _limits(text: str, answers: dict[str, Any]) -> LimitOptions:
+    """Checked with the objectives that were given; whether the families allow them is seen at the end."""
+    found = parse_limits((), (), _listed(text))
+    limits_of(Labels.make((len(answers["arms"]), len(answers["objectives"])), None, answers["objectives"]), **found)
+    return found
+
+
 def _risk(text: str) -> float:
     try:
         return _checks.number("delta", float(text), low=0.0, high=1.0)
@@ -211,6 +239,9 @@ def settings(words: dict[str, Any], *, rule: str, threshold: str, seed: int) -> 
         "minimise": tuple(_one_by_one("minimise", words["minimise"])),
         "family": family,
         "cone": parse_cone(words["cone"], objectives) if words["cone"] else None,
+        "tolerance": parse_tolerance(words["tolerance"]),
+        **words["limits"],
+        "avoid_infeasible": words["avoid_infeasible"],
         "delta": words["delta"],
         "sampling": make_rules([rule], "complete")[0],
         "threshold": threshold,

@@ -8,14 +8,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.family import Family, Gaussian, Product
+from prepex.limits import Limit
 from prepex.sampling import RULES
-from prepex.spoken import FAMILY_HELP, parse_family
+from prepex.spoken import FAMILY_HELP, parse_family, parse_limit
 from prepex.study.answers import Status
 from prepex.study.events import Event
 from prepex.study.words import check_reason
 
 # What a study that is created over HTTP may have at most. A certificate looks at every pair of arms.
-MOST_ARMS, MOST_OBJECTIVES, MOST_FACETS, MOST_RAYS = 300, 8, 24, 12
+MOST_ARMS, MOST_OBJECTIVES, MOST_FACETS, MOST_RAYS, MOST_LIMITS = 300, 8, 24, 12, 12
 # Whole numbers that every reader of JSON keeps exactly.
 LARGEST_WHOLE = 2**53 - 1
 
@@ -41,11 +42,16 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Whole = Annotated[int, Field(strict=True)]
 # Yes or no; the study refuses it where the objective is something else.
 Value = Annotated[bool, Field(strict=True)] | Number
+# Of a tolerance: a number, or a share.
+Size = Number | Annotated[str, Field(pattern=r"^[0-9.]{1,30} ?%$")]
 Row = Annotated[list[Number], Field(min_length=1, max_length=MOST_OBJECTIVES)]
 Outcome = (
     Annotated[dict[str, Value], Field(min_length=1, max_length=100)]
     | Annotated[list[Value], Field(min_length=1, max_length=100)]
 )
+
+
+Sides = Annotated[dict[Label, Number], Field(max_length=MOST_OBJECTIVES)] | None
 
 
 class Body(BaseModel):
@@ -72,6 +78,14 @@ class Rays(Body):
     rays: Annotated[list[Row], Field(min_length=1, max_length=MOST_RAYS)]
 
 
+class Weighted(Body):
+    """A limit: a sum of objectives, each times its weight, and one of the two sides."""
+
+    weights: Annotated[dict[Label, Number], Field(min_length=1, max_length=MOST_OBJECTIVES)]
+    at_most: Number | None = None
+    at_least: Number | None = None
+
+
 class Create(Body):
     """A new study. Outcomes are Gaussian with the given variance, or have a family for each objective."""
 
@@ -92,6 +106,30 @@ class Create(Body):
         None, description="in place of a variance, for each objective one of " + FAMILY_HELP, examples=[["bernoulli"]]
     )
     cone: Angle | Facets | Rays | None = Field(None, description="null: more of every objective is better")
+    tolerance: (
+        Size
+        | Annotated[list[Size], Field(min_length=1, max_length=MOST_OBJECTIVES)]
+        | Annotated[dict[Label, Size], Field(max_length=MOST_OBJECTIVES)]
+        | None
+    ) = Field(
+        None,
+        description="differences that do not matter, in the units of the objectives, or a share such as 5% of "
+        "lognormal ones: by name, one for all, or one for each; null: all matter",
+        examples=[{"response": 0.1}],
+    )
+    at_most: Sides = Field(
+        None, description="limits: objectives that must not exceed a number", examples=[{"harm": 0.3}]
+    )
+    at_least: Sides = Field(None, description="limits: objectives that must reach a number")
+    limits: Annotated[list[Weighted | Label], Field(max_length=MOST_LIMITS)] = Field(
+        [],
+        description="limits of sums of objectives, as documents or in words; the answer is the Pareto set of the "
+        "options that meet all limits",
+        examples=[["cost + 2 time <= 10"]],
+    )
+    avoid_infeasible: Annotated[bool, Field(strict=True)] = Field(
+        False, description="no more of an option once it is certified to break a limit"
+    )
     delta: Number = Field(0.05, description="the risk of a wrong answer, between 0 and 1")
     threshold: Literal["certified", "heuristic", "kaufmann_koolen"] = "certified"
     rule: Literal["information", "frappe", "prets", "tns", "uniform"] = "information"
@@ -106,10 +144,11 @@ class Create(Body):
 
     def settings(self) -> dict[str, Any]:
         """The arguments of Study.create, apart from the name."""
-        said_otherwise = {"name", "variance", "family", "cone", "rule"}
+        said_otherwise = {"name", "variance", "family", "cone", "rule", "limits"}
         return self.model_dump(exclude=said_otherwise) | {
             "family": self._family(),
             "cone": _cone(self.cone),
+            "limits": [_limit(entry) for entry in self.limits],
             "sampling": RULES[self.rule](alternatives="complete"),
         }
 
@@ -123,6 +162,12 @@ class Create(Body):
             return Product([parse_family(name, text) for name, text in zip(names, self.family, strict=True)])
         matrix = isinstance(self.variance, list) and isinstance(self.variance[0], list)
         return Gaussian(covariance=self.variance) if matrix else Gaussian(variance=self.variance)
+
+
+def _limit(given: Weighted | str) -> Limit:
+    if isinstance(given, str):
+        return parse_limit(given)
+    return Limit(given.weights, at_most=given.at_most, at_least=given.at_least)
 
 
 def _cone(given: Angle | Facets | Rays | None) -> Cone | None:

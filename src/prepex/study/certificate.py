@@ -5,8 +5,11 @@ Legend
     pilot              those that set the prices and the priors; only for families beyond the known Gaussian
     after_pilot        those that the tests use: how many, and their mean facet scores (of benefits); for such families
                        also the means, and, with an unknown variance, the sums of squares around both
-    price              of the arm's tests: as one of the answer, as one outside it, and as a rival of such
-    test               e, the evidence of the arm's status; value = e less its price; null: no evidence above 0
+    price              of the arm's tests: as one of the answer, as one outside it, and as a rival of such; with limits
+                       also as one of the answer that meets them, and as one outside it that breaks one
+    test               e, the evidence of the arm's status; value = e less its price; null: no evidence above 0.
+                       better, worse, facet: two arms on a facet;  arm, limit: a limit of its own decides;
+                       better, worse, limit: the other arm is no rival as it breaks a limit, or one only if it meets it
     margin             the least value; null: some arm has no test
 """
 
@@ -18,11 +21,13 @@ from prepex._kernels.course import Course
 from prepex._kernels.laws.instance import squares
 from prepex._kernels.laws.law import STUDENT
 from prepex._kernels.margin import e_value
-from prepex._kernels.mixture import AS_RIVAL, IN_FRONT, OUT_OF_FRONT
+from prepex._kernels.mixture import ALONE, AS_RIVAL, BROKEN, IN_FRONT, OUT_OF_FRONT
 from prepex.experiment import Experiment
 from prepex.study.config import Config
 
 FORMAT = "prepex certificate 2"
+PRICES = (("in_front", IN_FRONT), ("out_of_front", OUT_OF_FRONT), ("as_rival", AS_RIVAL))
+MORE_PRICES = (("alone", ALONE), ("broken", BROKEN))
 # Evidence of facets that differs by less, relative to 1 + its size, is level.
 LEVEL = 1e-6
 
@@ -42,17 +47,17 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
             arm["pareto"] = bool(course.near.inst.mask[k])
         if not experiment.setting.certified:
             evidence = _finite(experiment.reached)
-        elif experiment.testable and len(arms) > 1:
+        elif experiment.testable and (len(arms) > 1 or len(course.price) > len(PRICES)):
             tests = _tests(course, labels.arms)
             for k, arm in enumerate(arms):
-                names = (("in_front", IN_FRONT), ("out_of_front", OUT_OF_FRONT), ("as_rival", AS_RIVAL))
+                names = (*PRICES, *MORE_PRICES) if len(course.price) > len(PRICES) else PRICES
                 arm |= _samples(course, k)
                 arm["price"] = {name: float(course.price[row, k]) for name, row in names}
                 arm["test"] = tests[k]
             found = [test for test in tests if test is not None]
             if len(found) == len(arms):
                 least = min(found, key=lambda test: float(test["value"]))
-                margin, binding = least["value"], {k: least[k] for k in ("better", "worse", "facet")}
+                margin, binding = least["value"], {k: least[k] for k in least if k not in ("e", "value")}
             if answer.status in ("running", "inconclusive"):
                 passed = [test is not None and test["value"] >= experiment.needed for test in tests]
                 decided = {name for name, good in zip(labels.arms, passed, strict=True) if good}
@@ -80,45 +85,65 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
 
 
 def _tests(course: Course, names: tuple[str, ...]) -> list[dict[str, Any] | None]:
-    """Every arm's test, by definition: min_j max_f for an arm of the answer, max_j min_f for another.
+    """Every arm's test, by definition: min_j max_f for an arm of the answer, max_j min_f for another; with limits as
+    in _kernels/margin.py.
 
     Only evidence above 0 is any: None for a test without it. (Where two scores are equal but for a rounding, e is minus
-    infinity or a negative number, and no two computations need agree on which.) Of facets that are level, the first.
+    infinity or a negative number, and no two computations need agree on which.) Of rows that are level, the first.
     """
     fresh, price, mask = course.fresh, course.price, course.near.inst.mask
-    K, m = len(mask), course.near.inst.n_facets
+    inst = fresh.inst
+    (K, rows), m = inst.S.shape, inst.n_facets
     low, high = -np.inf, np.inf
 
-    def e(i: int, j: int, f: int) -> float:
-        one, other, facet = np.int64(i), np.int64(j), np.int64(f)
-        return float(e_value(fresh, one, other, facet, low, high))
+    def e(i: int, j: int) -> list[float]:
+        """e_f(i over j) on every facet."""
+        one, other = np.int64(i), np.int64(j)
+        return [float(e_value(fresh, one, other, np.int64(f), low, high)) for f in range(m)]
 
-    def first(i: int, j: int, extreme: float) -> int:
-        found = [e(i, j, f) for f in range(m)]
-        return next(f for f in range(m) if found[f] == extreme or abs(found[f] - extreme) <= LEVEL * (1.0 + extreme))
+    def alone(k: int, side: float) -> list[float]:
+        """Of every limit, that it is met (1) or broken (-1)."""
+        return [float(fresh.alone[k, r - m]) if side * inst.S[k, r] > 0.0 else low for r in range(m, rows)]
+
+    def reasons(i: int, j: int) -> list[float]:
+        """Why i's status holds, as far as j goes; j = i: its own limits."""
+        if i == j:
+            return [high if mask[i] else low] * m + alone(i, 1.0 if mask[i] else -1.0)
+        return e(i, j) + alone(j, -1.0) if mask[i] else e(j, i) + alone(j, 1.0)
+
+    def paid(i: int, j: int, found: float) -> float:
+        """One price after the other, as the margin does: rounding must not decide otherwise here."""
+        if i == j:
+            return found - float(price[ALONE if mask[i] else BROKEN, i])
+        if mask[i]:
+            return found - float(price[IN_FRONT, i])
+        return found - float(price[AS_RIVAL, j]) - float(price[OUT_OF_FRONT, i])
 
     tests: list[dict[str, Any] | None] = []
     for i in range(K):
-        rivals = [j for j in range(K) if j != i and (mask[i] or mask[j])]
-        if mask[i]:
-            value, other = min((max(e(i, j, f) for f in range(m)), j) for j in rivals)
-            better, worse, paid = i, other, value - float(price[IN_FRONT, i])
-        else:
-            rows = [(min(e(j, i, f) for f in range(m)), j) for j in rivals]
-            rows = [row for row in rows if row[0] > 0.0] or rows[:1]
-            value, other = max(rows, key=lambda row: row[0] - float(price[AS_RIVAL, row[1]]))
-            # One price after the other, as the margin does: rounding must not decide otherwise here.
-            better, worse, paid = other, i, value - float(price[AS_RIVAL, other]) - float(price[OUT_OF_FRONT, i])
-        if value > 0.0:
-            facet = first(better, worse, value)
-            shown = {"better": names[better], "worse": names[worse], "facet": facet, "e": value, "value": paid}
-        tests.append(shown if value > 0.0 else None)
+        rivals = [j for j in range(K) if (mask[i] or mask[j] if j != i else rows > m)]
+        found = [(max if (j == i) != mask[i] else min)(reasons(i, j)) for j in rivals]
+        values = [paid(i, j, one) for j, one in zip(rivals, found, strict=True)]
+        if not mask[i]:
+            # Evidence of 0 or less is none, whatever it costs.
+            values = [value if one > 0.0 else low for value, one in zip(values, found, strict=True)]
+        place = values.index(min(values) if mask[i] else max(values)) if rivals else -1
+        if place < 0 or not found[place] > 0.0:
+            tests.append(None)
+            continue
+        j, top = rivals[place], found[place]
+        row = next(r for r, one in enumerate(reasons(i, j)) if one == top or abs(one - top) <= LEVEL * (1.0 + top))
+        shown: dict[str, Any] = {"better": names[i if mask[i] else j], "worse": names[j if mask[i] else i]}
+        shown = shown if i != j else {"arm": names[i]}
+        tests.append(shown | ({"facet": row} if row < m else {"limit": row - m}) | {"e": top, "value": values[place]})
     return tests
 
 
 def _samples(course: Course, k: int) -> dict[str, Any]:
     """What the tests know of arm k."""
-    fresh, origin, centre = course.fresh, course.origin, course.near.inst.W @ course.origin
+    fresh, origin = course.fresh, course.origin
+    # Scores of limits are written as those of facets are, whatever the limit.
+    centre = course.near.inst.W @ origin + course.near.inst.level
     inst, arm = fresh.inst, np.int64(k)
     if not fresh.with_laws:
         return {"after_pilot": {"n": int(inst.N[k]), "scores": (inst.S[k] + centre).tolist()}}

@@ -1,18 +1,11 @@
 """An independent check of a certificate, with its log or without. It needs numpy, for odd cones scipy, and shares no
 code with the rest: this file, check_read.py, check_settings.py and check_form.py, which read strictly, check_log.py for
-the log, check_facts.py for what the tests look at, check_laws.py for families beyond the known Gaussian,
-check_evidence.py for other thresholds.
+the log, check_facts.py for what the tests look at, check_tests.py for the tests themselves, check_laws.py for families
+beyond the known Gaussian, check_evidence.py for other thresholds.
 
 Everything is computed by definition (docs/certified.md): hashes, the order of the outcomes, the pilot's shares of
 delta, and every test, each e-value by bisection on the slope of a convex function. Then every number and every name
 that the certificate states is compared with what was computed; what it states is never used in its place.
-
-Legend
-    K, L, m   arms, objectives, facets            W   facets (m, L)
-    N, S      counts (K,) and mean facet scores (K, m) of all outcomes;  n, F: of those after the pilot
-    var       variance of one outcome's facet score (K, m)
-    slack     of a tolerance: the score of the better arm of a test is raised by it (m,)
-    price     in front, out of front, as rival (3, K)
 """
 
 import json
@@ -23,136 +16,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex.study import check_compare, check_evidence, check_laws
-from prepex.study.check_compare import Pairs, Precision, Result, Test, near, testable
+from prepex.study import check_compare, check_evidence, check_laws, check_tests
+from prepex.study.check_compare import Precision, Result, near, testable
 from prepex.study.check_facts import Design, Facts, used_blocks
 from prepex.study.check_form import require_form
-from prepex.study.check_laws import Sample
 from prepex.study.check_log import Record
 from prepex.study.check_read import RefusedError, parse, plain, refuse, same
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Pair = tuple[Floats, Floats]
 Document = Mapping[str, Any]
 
 # How far two computations of the same number may be apart, relative to 1 + its size; more where outcomes are large
 # beside their noise, and digits are lost in both.
 CLOSE = 1e-8
 WORST = 1e-5
-# Pairs of arms that are looked at together: all of them may not fit.
-BLOCK = 4096
 # Without the log the pilot's means are differences of means, which lose digits.
 DIFFERENCE = 1e-3
-
-
-# The mathematics
-
-
-def log_half_normal(z: Floats) -> Pair:
-    """g(z) = log 2 Phi(z) + z^2 / 2, and its slope z + phi(z) / Phi(z)."""
-    near = np.maximum(z, -3.0)
-    twice_phi = np.array([math.erfc(x) for x in (near * -math.sqrt(0.5)).ravel().tolist()]).reshape(near.shape)
-    square = 0.5 * near * near
-    value = np.log(twice_phi) + square
-    slope = near + math.sqrt(2.0 / math.pi) * np.exp(-square) / twice_phi
-    far = z < -3.0
-    if far.any():
-        # Phi(-v) = phi(v) / (v + 1 / (v + 2 / (v + ...))), and the slope is that fraction less v.
-        v = rest = -z[far]
-        for k in range(30, 1, -1):
-            rest = v + k / rest
-        value[far] = 0.5 * math.log(2.0 / math.pi) - np.log(v + 1.0 / rest)
-        slope[far] = 1.0 / rest
-    return value, slope
-
-
-def e_values(gap: Floats, counts: Pair, var: Pair, rho: Floats) -> Floats:
-    """min_y log 1/J sum_rho exp(A_i(y) + A_j(gap - y)) for many pairs at once; -inf where gap <= 0."""
-    answer = np.full(gap.shape, -np.inf)
-    use = gap > 0
-    if not use.any():
-        return answer
-    # z = rate * u, rate = N / (s sqrt(N + rho)); one row for each pair, one column for each rho.
-    rate = [(N / np.sqrt(v))[use, None] / np.sqrt(N[use, None] + rho) for N, v in zip(counts, var)]
-    cost = sum(0.5 * np.log(rho / (N[use, None] + rho)) for N in counts)
-    wide = 3.0 / np.minimum(rate[0].min(axis=1), rate[1].min(axis=1))
-    low, high = -wide, gap[use] + wide
-
-    def at(y: Floats) -> Pair:
-        up, up_slope = log_half_normal(rate[0] * y[:, None])
-        down, down_slope = log_half_normal(rate[1] * (gap[use] - y)[:, None])
-        total = up + down + cost
-        top = total.max(axis=1)
-        weight = np.exp(total - top[:, None])
-        slope = (weight * (rate[0] * up_slope - rate[1] * down_slope)).sum(axis=1) / weight.sum(axis=1)
-        return top + np.log(weight.mean(axis=1)), slope
-
-    for _ in range(46):
-        y = 0.5 * (low + high)
-        _, slope = at(y)
-        low, high = np.where(slope < 0, y, low), np.where(slope < 0, high, y)
-    answer[use] = at(0.5 * (low + high))[0]
-    return answer
-
-
-def pareto(S: Floats) -> Bools:
-    """Which rows no other row dominates."""
-    return np.array([not np.any((row <= S).all(axis=1) & (row < S).any(axis=1)) for row in S])
-
-
-def pilot_prices(S: Floats, N: Floats, var: Floats, slack: Floats) -> Floats:
-    """-log of the shares that a pilot with these statistics gives; no pilot: equal shares."""
-    K, m = S.shape
-    if not N.any():
-        return np.log(np.array([[K * m] * K, [K] * K, [max(K - 1, 1)] * K], dtype=float))
-    front, V = pareto(S), var / N[:, None]
-    c = np.empty(K)
-    for i in range(K):
-        # How far i is ahead of the others, or those of the front of i.
-        others, sign = (np.arange(K) != i, 1.0) if front[i] else (front, -1.0)
-        ratio = 0.5 * np.maximum(sign * (S[i] - S[others]) + slack, 0.0) ** 2 / (V[i] + V[others])
-        c[i] = ratio.max(axis=1).min(initial=np.inf) if front[i] else ratio.min(axis=1).max()
-    doubt = np.exp(-2.0 * np.minimum(c, 300.0))
-    rival = np.where(front, 1.0, doubt)
-    share = 0.9 * doubt / doubt.sum() + 0.1 / K
-    part = 0.9 * rival / rival.sum() + 0.1 / K
-    return np.array([np.log(m / share), np.log((1.0 - part) / share), -np.log(part)])
-
-
-class Gaps:
-    """e of known Gaussians."""
-
-    def __init__(self, late: Sample, var: Floats, rho: Floats, slack: Floats) -> None:
-        self.late, self.var, self.rho, self.slack = late, var, rho, slack
-
-    def of(self, i: Ints, j: Ints) -> Floats:
-        """e_f(i over j) of so many pairs (n, m)."""
-        F, n, m = self.late.score, self.late.n, self.var.shape[1]
-        counts, var = (np.repeat(n[i], m), np.repeat(n[j], m)), (self.var[i].ravel(), self.var[j].ravel())
-        return e_values((F[i] - F[j] + self.slack).ravel(), counts, var, self.rho).reshape(-1, m)
-
-
-def arm_tests(front: Bools, e: Pairs, price: Floats) -> list[Test | None]:
-    """Every arm's test; the margin is the least value. None: no evidence above 0."""
-    K = len(front)
-    found: list[Test | None] = [None] * K
-    ahead: list[Test | None] = [None] * K
-    step = max(BLOCK // K, 1)
-    for first in range(0, int(front.sum()), step):
-        block = np.flatnonzero(front)[first : first + step]
-        i, j = np.repeat(block, K), np.tile(np.arange(K), block.size)
-        i, j = i[i != j], j[i != j]
-        table = e.of(i, j)
-        most, least = table.argmax(axis=1).tolist(), table.argmin(axis=1).tolist()
-        for a, b, row, f, g in zip(i.tolist(), j.tolist(), table, most, least):
-            here = Test(float(row[f] - price[0, a]), float(row[f]), a, b, f)
-            ahead[a] = min(ahead[a] or here, here)
-            if not front[b] and row[g] > 0:
-                here = Test(float(row[g] - price[2, a] - price[1, b]), float(row[g]), a, b, g)
-                found[b] = max(found[b] or here, here)
-    return [own if own is not None and own.e > 0 else other for own, other in zip(ahead, found)]
 
 
 def level(name: str, N: Floats, L: int, delta: float) -> float:
@@ -277,7 +157,7 @@ def _check_answer(given: Document, design: Design, facts: Facts, result: Result,
                 found = check_evidence.arm_values(design, facts, front, needed, paper=not complete)
                 facts.known[front.tobytes()] = found
             values, reached = facts.known[front.tobytes()]
-        elif len(front) == 1:
+        elif len(front) == 1 and not design.limited:
             values = [math.inf if testable(facts) else -math.inf]
         elif testable(facts):
             values = _check_tests(given, design, facts, front, result, off)
@@ -292,27 +172,16 @@ def _check_tests(
 ) -> list[float]:
     """Prices and tests, computed anew; each arm's value."""
     if front.tobytes() not in facts.known:
-        facts.known[front.tobytes()] = _compute_tests(design, facts, front)
-    price, e, tests = facts.known[front.tobytes()]
-    check_compare.compare_tests(given, front, price, e, tests, result, off)
-    return [-math.inf if test is None else test.value for test in tests]
-
-
-def _compute_tests(design: Design, facts: Facts, front: Bools) -> tuple[Floats, Pairs, list[Test | None]]:
-    """Prices, e of pairs on every facet, and every arm's test."""
-    pilot, late = facts.pilot, facts.late
-    assert pilot is not None and late is not None
-    var = design.var if design.laws is None else check_laws.variances(design.laws, design.W, pilot)
-    price = pilot_prices(pilot.score, pilot.n, var, design.slack)
-    e: Pairs = Gaps(late, var, design.rho, design.slack)
-    if design.laws is not None:
-        e = check_laws.Tests(design.laws, design.W, design.slack, pilot, late)
-    return price, e, arm_tests(front, e, price)
+        facts.known[front.tobytes()] = check_tests.compute(design, facts, front)
+    found = facts.known[front.tobytes()]
+    check_compare.compare_tests(given, front, found, result, off)
+    return [-math.inf if test is None else test.value for test in found.tests]
 
 
 def _precision(design: Design, facts: Facts, coarse: float) -> Precision:
     """How far e, and values with their prices, may be off: more if outcomes are large beside the noise of a mean."""
-    peak, sample = np.abs(design.W) @ facts.reach, facts.late if facts.late is not None else facts.whole
+    peak = np.abs(design.W) @ facts.reach + np.abs(design.levels(facts.origin))
+    sample = facts.late if facts.late is not None else facts.whole
     var = design.var if design.laws is None else check_laws.variances(design.laws, design.W, facts.pilot or facts.whole)
     noise = np.sqrt(var / sample.n[:, None])
     lost = float(np.max(np.where((noise > 0) & np.isfinite(noise), peak / noise, 0.0), initial=0.0))

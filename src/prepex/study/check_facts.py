@@ -2,6 +2,7 @@
 
 Legend
     whole, pilot, late   samples of all outcomes up to the answer, of the pilot, and of those after it, less the origin
+                         LogNormal outcomes are their logarithms in all of these
     origin               subtracted from Gaussian outcomes before all else: tests look at differences, whose digits are
                          lost in the scores of numbers far from zero; 0 for those of other laws
     peak                 largest outcome of each objective, in size: what the rounding of stated numbers is measured by
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex.study import check_laws
+from prepex.study import check_laws, check_settings
 from prepex.study.check_laws import Sample
 from prepex.study.check_log import Block, pilot_pulls
 from prepex.study.check_read import refuse
@@ -28,8 +29,10 @@ Document = Mapping[str, Any]
 class Design:
     """The settings that the statistics need.
 
-    W       facets for outcomes in the user's signs                             (m, L)
-    slack   what a difference may be on a facet without mattering               (m,)
+    W       rows for outcomes in the user's signs: facets, n_facets of them, then limits    (m, L)
+    slack   what a difference may be on a facet without mattering; 0 of a limit             (m,)
+    level   what a limit asks of its row at least; 0 of a facet                             (m,)
+    logs    which objectives are compared by their logarithms                               (L,)
     """
 
     arms: list[str]
@@ -42,6 +45,9 @@ class Design:
     delta: float
     laws: list[tuple[str, float]] | None
     slack: Floats
+    level: Floats
+    n_facets: int
+    logs: NDArray[np.bool_]
 
     @classmethod
     def read(cls, settings: Document) -> "Design":
@@ -58,16 +64,35 @@ class Design:
         W = facets * signs
         # A tolerance on a border of the cone may be a rounding outside.
         slack = np.maximum(facets @ np.array(settings.get("tolerance", np.zeros(L)), dtype=float), 0.0)
+        logs = check_settings.logarithmic(family, L)
+        level, n_facets = np.zeros(len(W)), len(W)
+        if "limits" in settings:
+            rows, least = check_settings.read_limits(settings["limits"], logs)
+            W, level = np.vstack([W, rows]), np.append(level, least)
+            slack = np.append(slack, np.zeros(len(rows)))
         var = np.einsum("fp,kpq,fq->kf", W, covariance, W)
         rho = np.array(threshold.get("grid", [1.0]), dtype=float)
         arms, objectives = labels["arms"], labels["objectives"]
         pilot, delta = pilot_pulls(dict(settings)), settings["delta"]
-        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack)
+        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack, level, n_facets, logs)
 
     def origin(self, row: Floats) -> Floats:
         """`row` where an objective is Gaussian, of known variance or not; else 0."""
         real = [self.laws is None or self.laws[q][0] in ("gaussian", *check_laws.UNKNOWN) for q in range(row.size)]
         return np.where(real, row, 0.0)
+
+    def inner(self, values: Floats) -> Floats:
+        """As they are compared (n, L): logarithms of some, nan where there is none."""
+        return np.where(self.logs, np.log(np.where(self.logs, values, 1.0)), values)
+
+    def levels(self, origin: Floats) -> Floats:
+        """Of outcomes less `origin`."""
+        return np.where(np.arange(len(self.W)) < self.n_facets, 0.0, self.level - self.W @ origin)
+
+    @property
+    def limited(self) -> bool:
+        """Are there limits?"""
+        return len(self.W) > self.n_facets
 
     @property
     def unknown(self) -> list[bool]:
@@ -93,6 +118,7 @@ class Facts:
         """From the log."""
         arm = np.array([block[0] for block in blocks], dtype=np.int64)
         values = np.array([block[1] for block in blocks], dtype=float).reshape(len(blocks), len(design.objectives))
+        values = design.inner(values)
         size = np.array([block[2] for block in blocks], dtype=float)
         peak = np.abs(values).max(axis=0, initial=0.0)
         origin = design.origin(values[0] if len(values) else peak)
@@ -113,7 +139,7 @@ class Facts:
         """From a certificate without its log."""
         K, (m, L) = len(arms), design.W.shape
         n = np.array([arm["n"] for arm in arms], dtype=float)
-        mean = np.array([[np.nan] * L if arm["mean"] is None else arm["mean"] for arm in arms])
+        mean = design.inner(np.array([[np.nan] * L if arm["mean"] is None else arm["mean"] for arm in arms]))
         peak = np.nan_to_num(np.abs(mean)).max(axis=0)
         origin = design.origin(np.nan_to_num(mean[0]))
         score = (mean - origin) @ design.W.T

@@ -30,8 +30,7 @@ THEOREMS = {
     "kaufmann_koolen": "Kaufmann & Koolen (2021), Theorem 7, for the K L scalars of independent objectives",
     "own": "the rule's own, if it has one",
 }
-PRICES = ("in_front", "out_of_front", "as_rival")
-TEST = ("better", "worse", "facet")
+TESTS = (("better", "worse", "facet"), ("better", "worse", "limit"), ("arm", "limit"))
 
 
 def require_form(given: Any) -> Design:
@@ -52,7 +51,7 @@ def require_form(given: Any) -> Design:
         if given[name] is not None:
             number(name, given[name])
     if given["binding"] is not None:
-        _require_test(fields("binding", given["binding"], TEST), design)
+        _require_test("binding", given["binding"], design)
     if (given["binding"] is None) != (given["margin"] is None):
         refuse("binding", "null where the margin is", given["binding"])
     _require_arms(given["arms"], design)
@@ -77,11 +76,10 @@ def _require_arms(arms: Any, design: Design) -> None:
     if {*arms[0]} - {"name", "n", "mean", "pareto"} not in (set(), {*tested}):
         refuse("arm", f"an object with all or none of {', '.join(tested)}", [*arms[0]])
     for arm in arms if "test" in arms[0] else ():
-        for name, price in fields("price", arm["price"], PRICES).items():
+        for name, price in fields("price", arm["price"], prices_of(design.limited)).items():
             number(name, price)
         if arm["test"] is not None:
-            test = fields("test", arm["test"], (*TEST, "e", "value"))
-            _require_test(test, design)
+            test = _require_test("test", arm["test"], design, ("e", "value"))
             number("value", test["value"])
             number("e", test["e"], 0.0)
         for part in ("pilot", "after_pilot"):
@@ -105,12 +103,25 @@ def _require_part(where: str, part: Any, design: Design) -> None:
             refuse(name, "at least 0", part[name])
 
 
-def _require_test(test: dict[str, Any], design: Design) -> None:
-    for name in ("better", "worse"):
-        choice(name, test[name], design.arms)
-    if test["better"] == test["worse"]:
-        refuse("test", "of two arms", test["better"])
-    whole("facet", test["facet"], 0, len(design.W) - 1)
+def _require_test(where: str, given: Any, design: Design, more: tuple[str, ...] = ()) -> Any:
+    """Of two arms and a facet, of two arms and a limit of one of them, or of an arm and a limit of its own."""
+    kinds = [kind for kind in TESTS if type(given) is dict and {*kind} <= {*given}]
+    fields(where, given, (*(kinds or TESTS)[0], *more))
+    for name in ("better", "worse", "arm"):
+        if name in given:
+            choice(name, given[name], design.arms)
+    if "arm" not in given and given["better"] == given["worse"]:
+        refuse("test", "of two arms", given["better"])
+    if "facet" in given:
+        whole("facet", given["facet"], 0, design.n_facets - 1)
+    else:
+        whole("limit", given["limit"], 0, len(design.W) - design.n_facets - 1)
+    return given
+
+
+def prices_of(limited: bool) -> tuple[str, ...]:
+    """The names of an arm's prices."""
+    return ("in_front", "out_of_front", "as_rival", *(("alone", "broken") if limited else ()))
 
 
 def _require_answer(given: dict[str, Any], design: Design) -> None:

@@ -21,6 +21,10 @@ UNKNOWN = ("student", "shared")
 # The pilot's likelihood enters a prior with this power.
 TEMPER = 0.5
 BLIND = 1e150
+# Means that a law can have.
+RANGES = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf), "exponential": (0.0, math.inf)}
+# In place of an infinite cost.
+CERTAIN = 1e6
 
 
 @dataclass
@@ -62,7 +66,9 @@ class Sample:
 
 
 def read_laws(family: Mapping[str, Any], L: int) -> list[tuple[str, float]] | None:
-    """(law, variance) of every objective; None for a Gaussian of known covariance alone."""
+    """(law, variance) of every objective, or of its logarithm; None for a Gaussian of known covariance alone."""
+    if family["name"] == "LogNormal":
+        return [("shared" if family.get("shared") else "student", 0.0)] * L
     if family["name"] == "Product":
         return [(read_laws(one, 1) or [("gaussian", float(one["variance"]))])[0] for one in family["families"]]
     if family["name"] != "Gaussian":
@@ -196,18 +202,60 @@ def _normal_gamma(ss: Decimal, alpha: Decimal, beta: Decimal, *arms: Decimal) ->
     return -size / 2 * ((ss / size).ln() + 1) - mixed
 
 
+def _top(at: Callable[[float], tuple[float, float]]) -> float:
+    """The largest value over y >= 0 of a concave function; at(y) gives value and slope."""
+    low, high = 0.0, 1.0
+    while at(high)[1] > 0 and high < 1e12:
+        low, high = high, 2.0 * high
+    for _ in range(100):
+        y = 0.5 * (low + high)
+        low, high = (y, high) if at(y)[1] > 0 else (low, y)
+    return at(low)[0]
+
+
+def to_border(
+    laws: Sequence[tuple[str, float]], n: float, means: Sequence[float], g: Floats, off: float, level: float, cap: float
+) -> float:
+    """min of n d(mean, x) with g . x = level, off = g . mean - level; never more than cap, if several laws are seen."""
+    seen = [int(q) for q in np.flatnonzero(g)]
+    if off == 0.0 or cap <= 0.0:
+        return 0.0
+    if len(seen) == 1:
+        (law, var), x = laws[seen[0]], float(level / g[seen[0]])
+        low, high = RANGES.get(law, (-math.inf, math.inf))
+        return n * divergence(law, means[seen[0]], x, var) if low < x < high else math.inf
+    side = math.copysign(1.0, off)
+    # The end of its range that an objective is pushed to.
+    ends = [RANGES.get(laws[q][0], (-math.inf, math.inf))[int(side * g[q] < 0)] for q in seen]
+    if side * sum(g[q] * (end - means[q]) for q, end in zip(seen, ends)) > -abs(off):
+        return math.inf
+
+    def at(y: float) -> tuple[float, float]:
+        value, slope = 0.0, abs(off)
+        for q in seen:
+            x = tilted(laws[q][0], means[q], side * y * g[q] / n, laws[q][1])
+            if not math.isfinite(x):
+                return -math.inf, -math.inf
+            value += n * divergence(laws[q][0], means[q], x, laws[q][1])
+            slope += side * g[q] * (x - means[q])
+        return value + y * slope, slope
+
+    return min(max(_top(at), 0.0), cap)
+
+
 class Tests:
-    """e of every pair and facet."""
+    """e of every pair and facet, and of every arm and limit. `slack`: of the facets; limits are the rows of W after."""
 
     def __init__(
         self, laws: Sequence[tuple[str, float]], W: Floats, slack: Floats, pilot: Sample, late: Sample
     ) -> None:
         self.laws, self.W, self.slack, self.pilot, self.late = laws, W, slack, pilot, late
+        self.n_facets = len(slack)
         self.free = float(pilot.n.sum() - pilot.n.size)
 
     def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
         """e_f(i over j) of so many pairs (n, m); -inf where i is not ahead."""
-        ahead = self.late.score[i] - self.late.score[j] + self.slack > 0
+        ahead = (self.late.score[i] - self.late.score[j])[:, : self.n_facets] + self.slack > 0
         found = np.full(ahead.shape, -np.inf)
         for pair, f in np.argwhere(ahead).tolist():
             found[pair, f] = self.test(int(i[pair]), int(j[pair]), f)
@@ -221,6 +269,29 @@ class Tests:
             return self.stream(i, j, f, own="student" in names)
         paid = sum(self.penalty(k, q) for k in (i, j) for q in seen)
         return self.cost(i, j, f, seen) - paid if math.isfinite(paid) else -math.inf
+
+    def alone(self, k: int, row: int, level: float) -> float:
+        """e of an arm's side of a limit."""
+        late, pilot, off = self.late, self.pilot, float(self.late.score[k, row] - level)
+        seen = [int(q) for q in np.flatnonzero(self.W[row])]
+        names, n = {self.laws[q][0] for q in seen}, float(late.n[k])
+        if off == 0.0:
+            return -math.inf
+        if names <= {"gaussian", *UNKNOWN} and names & {*UNKNOWN}:
+            spread = pilot.line[:, row].sum() / self.free if self.free > 0 else 0.0
+            ss, moved = float(late.line[k, row]), float(late.score[k, row] - pilot.score[k, row])
+            if n < 3 or ss <= 0 or spread <= 0:
+                return -math.inf
+            paid = self.unknown(n, moved, ss, pilot.n[k], pilot.line[k, row], spread)
+            if "student" not in names:
+                prior = 0.5 + 0.5 * TEMPER * self.free, 0.5 * spread * (1.0 + TEMPER * self.free)
+                paid = _normal_gamma(*map(float, (ss, *prior, n, pilot.n[k], moved)))
+            return 0.5 * n * math.log1p(off * off * n / ss) - paid
+        paid = sum(self.penalty(k, q) for q in seen)
+        means, squares = late.mean[k].tolist(), late.square[k] / n
+        laws = [(law, float(squares[q]) if law in UNKNOWN else var) for q, (law, var) in enumerate(self.laws)]
+        cost = to_border(laws, n, means, self.W[row], off, level, self.least(k))
+        return min(cost, CERTAIN) - paid if math.isfinite(paid) else -math.inf
 
     def stream(self, i: int, j: int, f: int, own: bool) -> float:
         """Of one Gaussian stream w . X of unknown variance."""
@@ -298,13 +369,7 @@ class Tests:
             return value + y * slope, slope
 
         ahead = float(self.slack[f]) + sum(float(w[q] * (late.mean[i, q] - late.mean[j, q])) for q in seen)
-        low, high = 0.0, 1.0
-        while at(high)[1] > 0 and high < 1e12:
-            low, high = high, 2.0 * high
-        for _ in range(100):
-            y = 0.5 * (low + high)
-            low, high = (y, high) if at(y)[1] > 0 else (low, y)
-        return min(max(at(low)[0], 0.0), self.least(i), self.least(j))
+        return min(max(_top(at), 0.0), self.least(i), self.least(j))
 
     def least(self, k: int) -> float:
         """What anything costs beyond the region where the laws of arm k are convex; 0 if a variance says nothing."""

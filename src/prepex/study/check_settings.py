@@ -51,7 +51,10 @@ THRESHOLDS: dict[str, tuple[str, ...]] = {
 }
 SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
 # Only where they are used.
-MORE_SETTINGS = ("tolerance",)
+MORE_SETTINGS = ("tolerance", "limits", "avoid_infeasible")
+# Means that a family can have.
+POSITIVE = (0.0, math.inf)
+RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": POSITIVE, "Exponential": POSITIVE}
 
 
 def require_settings(given: Any) -> None:
@@ -67,6 +70,8 @@ def require_settings(given: Any) -> None:
     _require_cone(given["cone"], L)
     if "tolerance" in given:
         _require_tolerance(given)
+    if "limits" in given:
+        _require_limits(given, L)
     rule, threshold = given["sampling"], given["threshold"]
     _require_rule(rule, K)
     _require_threshold(threshold)
@@ -76,10 +81,15 @@ def require_settings(given: Any) -> None:
         whole("max_pulls", given["max_pulls"], K)
     whole("max_pending", given["max_pending"], 1)
     own = rule["name"] in OWN
-    if (own and ("known" not in laws or "tolerance" in given)) or (threshold["name"] == "own" and not own):
+    more = "tolerance" in given or "limits" in given
+    if (own and ("known" not in laws or more)) or (threshold["name"] == "own" and not own):
         refuse("sampling", "a rule that fits family and threshold", rule["name"])
     if threshold["name"] == "kaufmann_koolen" and "unknown" in laws:
         refuse("threshold", "another one for an unknown variance", threshold["name"])
+    if "avoid_infeasible" in given:
+        possible = "limits" in given and threshold["name"] == "certified"
+        if given["avoid_infeasible"] is not True or not possible:
+            refuse("avoid_infeasible", "true, with limits and the certified threshold", given["avoid_infeasible"])
     # The pilot sets the priors; a variance takes two outcomes.
     least = 0 if "known" in laws else 2 if "unknown" in laws else 1
     if threshold["name"] == "certified" and threshold["pilot"] is not None and threshold["pilot"] < least:
@@ -89,15 +99,19 @@ def require_settings(given: Any) -> None:
 def _require_family(given: Any, K: int, L: int) -> set[str]:
     """The kinds of its objectives: known (covariance of all), unknown (variance), law."""
     name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", "Product", *LAWS))
+    choice("family", name, ("Gaussian", "LogNormal", "Product", *LAWS))
     if name in LAWS:
         fields("family", given, ("name",))
         return {"law"}
+    if name == "LogNormal":
+        _require_single(given)
+        return {"unknown"}
     if name == "Product":
         fields("family", given, ("name", "families"))
         for single in listing("families", given["families"], L):
             _require_single(single)
-        unknown = any(single.get("variance") == "unknown" for single in given["families"])
+        kinds = [single.get("variance") or single["name"] for single in given["families"]]
+        unknown = "unknown" in kinds or "LogNormal" in kinds
         return {"unknown"} if unknown else {"law"}
     if "covariance" in given:
         fields("family", given, ("name", "covariance"))
@@ -127,9 +141,13 @@ def _require_family(given: Any, K: int, L: int) -> set[str]:
 def _require_single(given: Any) -> None:
     """The family of one objective."""
     name = given.get("name") if type(given) is dict else None
-    choice("family", name, ("Gaussian", *LAWS))
+    choice("family", name, ("Gaussian", "LogNormal", *LAWS))
     if name in LAWS:
         fields("family", given, ("name",))
+        return
+    if name == "LogNormal":
+        if fields("family", given, ("name",), ("shared",)).get("shared", True) is not True:
+            refuse("shared", "true, or left out", given["shared"])
         return
     fields("family", given, ("name", "variance"), ("shared",))
     if type(given["variance"]) is not str:
@@ -163,6 +181,64 @@ def _require_tolerance(given: Any) -> None:
     for place, one in enumerate(size.tolist()):
         if one >= 1.0 and single_family(given["family"], place)["name"] == "Bernoulli":
             refuse("tolerance", "below 1 where outcomes are 0 or 1", one)
+
+
+def _require_limits(given: Any, L: int) -> None:
+    """Each on a sum of objectives, and all of them possible together."""
+    for limit in listing("limits", given["limits"]):
+        side = "at_most" if type(limit) is dict and "at_most" in limit else "at_least"
+        fields("limit", limit, ("weights", side))
+        if not np.any(numbers("weights", limit["weights"], (L,))):
+            refuse("weights", "not 0 everywhere", limit["weights"])
+        number(side, limit[side])
+    if not given["limits"]:
+        refuse("limits", "at least one, or left out", given["limits"])
+    logs = logarithmic(given["family"], L)
+    for limit in given["limits"]:
+        weights, bound = np.array(limit["weights"]), limit.get("at_most", limit.get("at_least"))
+        single = np.count_nonzero(weights) == 1
+        if np.any(weights[logs]) and not (single and bound / weights.sum() > 0.0):
+            refuse("limit", "on a LogNormal objective alone, and positive", limit)
+    rows, level = read_limits(given["limits"], logs)
+    ranges = [RANGES.get(single_family(given["family"], q)["name"], (-math.inf, math.inf)) for q in range(L)]
+    if not _possible(rows, level, np.array(ranges)):
+        refuse("limits", "possible together", given["limits"])
+
+
+def logarithmic(family: Mapping[str, Any], L: int) -> Any:
+    """Which objectives are compared by their logarithms (L,)."""
+    return np.array([single_family(family, q)["name"] == "LogNormal" for q in range(L)])
+
+
+def read_limits(limits: Any, logs: Any) -> tuple[Any, Any]:
+    """(unit rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h, means of logarithms where these count."""
+    rows, level = [], []
+    for limit in limits:
+        weights, sign = np.array(limit["weights"], dtype=float), -1.0 if "at_most" in limit else 1.0
+        size, bound = sign * np.linalg.norm(weights), limit["at_most" if "at_most" in limit else "at_least"]
+        if np.any(weights[logs]):
+            own = float(weights[logs].sum())
+            bound = own * math.log(bound / own)
+        rows.append(weights / size)
+        level.append(bound / size)
+    return np.array(rows), np.array(level, dtype=float)
+
+
+def _possible(rows: Any, level: Any, ranges: Any) -> bool:
+    """Is there a point within the ranges that meets all limits? Those on one objective narrow its range."""
+    low, high = ranges.T.copy()
+    single = (rows != 0.0).sum(axis=1) == 1
+    for g, h in zip(rows[single], level[single]):
+        q = int(np.flatnonzero(g)[0])
+        low[q], high[q] = (max(low[q], h), high[q]) if g[q] > 0 else (low[q], min(high[q], -h))
+    if single.all() or np.any(low > high):
+        return bool(np.all(low <= high))
+    from scipy.optimize import linprog
+
+    sizes = np.abs(np.concatenate([level, low, high]))
+    unit = max(sizes[np.isfinite(sizes)].max(), SMALLEST)
+    bounds = list(zip(low / unit, high / unit))
+    return bool(linprog(np.zeros(len(low)), -rows[~single], -level[~single] / unit, bounds=bounds).status == 0)
 
 
 def _depth(facets: Any) -> float:
@@ -240,8 +316,8 @@ def single_family(family: Mapping[str, Any], place: int) -> Any:
 def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> bool:
     """Can the family of an objective give this outcome, or this mean of n?"""
     single = single_family(family, place)
-    if single["name"] == "Exponential":
-        return value >= SMALLEST
+    if single["name"] in ("Exponential", "LogNormal"):
+        return value >= SMALLEST and (n == 1 or single["name"] == "Exponential")
     if single["name"] == "Gaussian":
         return n == 1 or single.get("variance") != "unknown"
     # Sums of whole numbers: a mean is their sum over n, to the last digit.

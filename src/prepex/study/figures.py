@@ -118,6 +118,8 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
         words = _plain(_short(arm["name"], 24)) if named else str(k + 1) if arm["front"] else ""
         axes.annotate(words, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
     _scale(axes, design, pair)
+    for limit in design["limits"]:
+        _draw_limit(axes, limit, pair)
     x, y = axes.get_xlim(), axes.get_ylim()
     front = np.array([arm["mean"] for _, arm in tried if arm["front"]])
     if len(names) == 2 and len(front):
@@ -126,6 +128,15 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
         line = staircase(units.inner(front), np.array(design["facets"]), far)
         axes.plot(*units.outer(_nearer(line, units)).T, color=FRONT, linestyle=":", linewidth=1.2)
     axes.set(xlim=x, ylim=y, xlabel=_title(design, pair[0]), ylabel=_title(design, pair[1]))
+
+
+def _draw_limit(axes: Any, limit: dict[str, Any], pair: tuple[int, int]) -> None:
+    """A line, if the limit is on these two objectives alone."""
+    from prepex.plot import draw_limit
+
+    weights = [limit["weights"][q] for q in pair]
+    if any(weights) and not any(weight for q, weight in enumerate(limit["weights"]) if q not in pair):
+        draw_limit(axes, weights, limit["value"], color=NEEDED)
 
 
 def _rows(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]]) -> None:
@@ -137,6 +148,8 @@ def _rows(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]]) -> N
         axes.errorbar(arm["mean"], [k], xerr=around, fmt="o", color=colour, markerfacecolor=fill, capsize=3)
     _name_rows(axes, picture["arms"])
     _scale(axes, picture["design"], (0,))
+    for limit in picture["design"]["limits"]:
+        axes.axvline(limit["value"] / limit["weights"][0], color=NEEDED, linewidth=1.2, linestyle="--")
     axes.set_xlabel(_title(picture["design"], 0))
 
 

@@ -1,5 +1,6 @@
 """All that a page about a study shows, as a JSON document: design, arms with their regions, pulls that are out."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,6 +10,7 @@ from prepex._checks import Floats
 from prepex._kernels.laws.fresh import LawFresh
 from prepex.experiment import Experiment
 from prepex.family import Gaussian
+from prepex.limits import Limits
 from prepex.region import intervals, radius
 from prepex.study.answers import Status
 from prepex.study.line import Line
@@ -39,6 +41,7 @@ def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
     """What was fixed. Facets are for outcomes in the user's signs, and logarithms of those in `logs`; covariances
     (1 or K, L, L), None if not known."""
     settings, labels, laws = experiment.settings(), experiment.labels, experiment.setting.laws
+    limits = experiment.setting.limits
     return {
         "objectives": labels.objectives,
         "minimise": labels.minimise,
@@ -48,6 +51,9 @@ def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
         "covariance": None if laws is not None else _covariances(experiment).tolist(),
         "cone": settings["cone"]["name"],
         "facets": (experiment.setting.cone.facets * labels.signs).tolist(),
+        "limits": [] if limits is None else _limits(limits, labels.objectives),
+        "avoid_infeasible": settings.get("avoid_infeasible", False),
+        "tolerance": None if experiment.tolerance is None else list(experiment.tolerance),
         "delta": experiment.delta,
         "rule": settings["sampling"]["name"],
         "threshold": settings["threshold"]["name"],
@@ -57,6 +63,15 @@ def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
         "max_pending": experiment.max_pending,
         "lease": lease,
     }
+
+
+def _limits(limits: Limits, objectives: Sequence[str]) -> list[dict[str, Any]]:
+    """Each in words, and as a line to draw: weights (L,) whose sum with the means is `value` on it."""
+    written = limits.to_document(objectives)
+    return [
+        {"words": words, "weights": entry["weights"], "value": entry["at_most" if "at_most" in entry else "at_least"]}
+        for words, entry in zip(limits.words, written, strict=True)
+    ]
 
 
 def arms(experiment: Experiment, line: Line) -> list[dict[str, Any]]:
@@ -78,6 +93,7 @@ def arms(experiment: Experiment, line: Line) -> list[dict[str, Any]]:
             "interval": ends[k].tolist() if np.isfinite(ends[k]).all() else None,
             "front": name in front,
             "decided": name in decided,
+            "reason": answer.reasons.get(name),
         }
         for k, name in enumerate(labels.arms)
     ]

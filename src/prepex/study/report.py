@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from prepex.numerals import by_factor, number, plural, within
+from prepex.standing import tied_words
 from prepex.study import figures
 from prepex.study.history import Past
+from prepex.tolerance import in_words
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }
@@ -67,10 +69,14 @@ def _answer(picture: dict[str, Any]) -> str:
         "inconclusive": "Inconclusive: the budget ended first.",
         "running": "Running: what looks right now.",
     }[answer["status"]]
-    names = _listed(answer["arms"]) or "nothing yet"
+    # With limits, once all options were tried, the answer may be that there is none.
+    names = _listed(answer["arms"]) or ("none meets every limit" if answer["reasons"] else "nothing yet")
     looks = "Pareto optimal" if answer["status"] == "certified" else "Looks Pareto optimal"
+    looks += " among those that meet the limits" if answer["reasons"] else ""
+    looks += "" if picture["design"]["tolerance"] is None else " within the tolerance"
     undecided = f"<br>Undecided: {_listed(answer['undecided'])}" if answer["undecided"] else ""
-    return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}</p>'
+    ties = "".join(f"<br>{_text(words)}" for words in tied_words(answer["near_ties"], picture["warning"] is not None))
+    return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}{ties}</p>'
 
 
 def _table(rows: Sequence[tuple[str, object]]) -> str:
@@ -81,7 +87,7 @@ def _table(rows: Sequence[tuple[str, object]]) -> str:
 def _design(picture: dict[str, Any]) -> str:
     design = picture["design"]
     signs = [f"{name} ({'min' if name in design['minimise'] else 'max'})" for name in design["objectives"]]
-    noise = design["covariance"]
+    noise, tolerance = design["covariance"], design["tolerance"]
     return _table(
         [
             ("arms", len(picture["arms"])),
@@ -91,6 +97,8 @@ def _design(picture: dict[str, Any]) -> str:
                 design["family"] if noise is None or len(noise) > 1 else f"Gaussian, covariance {noise[0]}",
             ),
             ("cone", design["cone"] or f"facets {design['facets']}"),
+            *([] if tolerance is None else [("tolerance", in_words(tolerance, design["objectives"]))]),
+            *([("limits", ", ".join(limit["words"] for limit in design["limits"]))] if design["limits"] else []),
             ("risk delta", design["delta"]),
             ("sampling", design["rule"]),
             ("threshold", design["threshold"] + (", proven" if design["proven"] else ", no proof")),
@@ -144,7 +152,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _arms(picture: dict[str, Any]) -> str:
-    names = ("", "arm", "n", *picture["design"]["objectives"], "decided")
+    why = ("why",) if picture["design"]["limits"] else ()
+    names = ("", "arm", "n", *picture["design"]["objectives"], "decided", *why)
     logs = [q for q, name in enumerate(picture["design"]["objectives"]) if name in picture["design"]["logs"]]
     body = ""
     for k, arm in enumerate(picture["arms"]):
@@ -152,6 +161,7 @@ def _arms(picture: dict[str, Any]) -> str:
         numbers = "".join(f'<td class="number">{text}</td>' for text in (f"{arm['n']:,}", *means))
         start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""
-        body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td></tr>"
+        reason = f"<td>{_text(arm['reason'] or '')}</td>" if why else ""
+        body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td>{reason}</tr>"
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'

@@ -26,6 +26,7 @@ Legend
     free      F                                           (1,)
     penalty   of an objective of an arm                   (K, L)
     middle, square_f, spread_f, penalty_f   the same of the streams                     (K, m), (K, m), (m,), (K, m)
+    alone     evidence of an arm's side of each limit (_kernels/alone.py)                (K, C)
 """
 
 import math
@@ -33,14 +34,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from prepex._kernels.alone import has_limits
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel
 from prepex._kernels.laws.instance import LawInstance, pools, put_mean, squares, weigh_law
 from prepex._kernels.laws.law import BERNOULLI, EXACT, EXPONENTIAL, GAUSSIAN, POISSON, STUDENT
+from prepex._kernels.laws.pair import limit_cost
 from prepex._kernels.laws.penalty import bernoulli_penalty, exponential_penalty, poisson_penalty, variance_penalty
 
 # The pilot's likelihood enters the prior with this power: half of it forgives a pilot that was off.
 TEMPER = 0.5
+# In place of an infinite cost: a mean that the outcomes rule out.
+CERTAIN = 1e6
 PARTS, OWN, SHARED = 0, 1, 2
 
 
@@ -61,6 +66,7 @@ class LawFresh(NamedTuple):
     spread_f: Floats
     penalty_f: Floats
     shift: Floats
+    alone: Floats
 
     @property
     def with_laws(self) -> bool:
@@ -101,6 +107,7 @@ def make_law_fresh(near: LawInstance) -> LawFresh:
         spread_f=np.zeros(m),
         penalty_f=np.zeros((K, m)),
         shift=np.zeros(L),
+        alone=np.zeros((K, m - near.n_facets)),
     )
 
 
@@ -136,6 +143,42 @@ def shared_penalty(fresh: LawFresh, i: Int, j: Int, f: Int) -> float:
         moved += kappa * inst.N[k] / (kappa + inst.N[k]) * off * off
         cost += 0.5 * math.log1p(inst.N[k] / kappa)
     return cost + variance_penalty(n, ss, moved, alpha, beta)
+
+
+@kernel
+def lone_penalty(fresh: LawFresh, k: Int, row: Int) -> float:
+    """Of one arm on a row: as a stream of its own, as one with the prior of a shared variance, or by objectives."""
+    inst, n, total = fresh.inst, fresh.inst.N[k], 0.0
+    if fresh.kind[row] == OWN:
+        return float(fresh.penalty_f[k, row])
+    if fresh.kind[row] == SHARED:
+        ss, spread, free, kappa = inst.line[k, row], fresh.spread_f[row], fresh.free[0], TEMPER * fresh.pulls[k]
+        if n < 3.0 or ss <= 0.0 or spread <= 0.0:
+            return np.inf
+        alpha, beta = 0.5 + 0.5 * TEMPER * free, 0.5 * spread * (1.0 + TEMPER * free)
+        off = inst.S[k, row] - fresh.middle[k, row]
+        moved = kappa * n / (kappa + n) * off * off
+        return variance_penalty(n, ss, moved, alpha, beta) + 0.5 * math.log1p(n / kappa)
+    for q in range(inst.law.size):
+        if inst.W[row, q] != 0.0:
+            total += fresh.penalty[k, q]
+    return total
+
+
+@kernel
+def test_limits(fresh: LawFresh, k: Int) -> None:
+    """`alone` of arm k: what it costs to bring it to the border, less its penalties."""
+    inst, n_facets = fresh.inst, fresh.inst.n_facets
+    for row in range(n_facets, inst.S.shape[1]):
+        where, off, value = np.int64(row), inst.S[k, row], -np.inf
+        paid = lone_penalty(fresh, k, where)
+        if off != 0.0 and paid < np.inf:
+            if fresh.kind[row] == PARTS:
+                cost = limit_cost(inst, k, where)[0]
+            else:
+                cost = 0.5 * inst.N[k] * np.log1p(off * off * inst.N[k] / inst.line[k, row])
+            value = min(cost, CERTAIN) - paid
+        fresh.alone[k, row - n_facets] = value
 
 
 @kernel
@@ -208,3 +251,5 @@ def add_law_fresh(fresh: LawFresh, a: Int, reward: Floats, more: float) -> None:
     inst.N[a] = count
     weigh_law(inst, a)
     penalise(fresh, a)
+    if has_limits(inst):
+        test_limits(fresh, a)

@@ -144,7 +144,7 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
 
 
 @kernel
-def alone(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
+def limit_cost(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
     """(What it costs to bring arm k alone to the limit of this row, from either side; the multiplier).
 
     Exact if the row looks at one objective, whatever its law. Infinite if no mean is there.
@@ -158,8 +158,9 @@ def alone(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
         return np.inf, 1.0
     if q >= 0:
         x = W[q] * inst.level[row]
-        cost = divergence(inst.law[q], inst.M[k, q], x, inst.scale[k, q]) if inside(inst.law[q], x) else np.inf
-        return N * cost, 1.0
+        if not inside(inst.law[q], x):
+            return np.inf, 1.0
+        return N * moved_by(inst.law[q], inst.M[k, q], -W[q] * inst.S[k, row], x, inst.scale[k, q]), 1.0
     farthest = 0.0
     for p in range(inst.law.size):
         if W[p] != 0.0 and inst.law[p] != EXACT:
@@ -194,12 +195,12 @@ def alone(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
 
 @kernel
 def limit_bound(inst: LawInstance, j: Int) -> float:
-    """A lower bound of what it takes for j to meet all limits: the dearest one alone."""
+    """A lower bound of what it takes for j to meet all limits: the dearest one alone, but no more than a star's cap."""
     bound = 0.0
     for row in range(inst.n_facets, inst.S.shape[1]):
         if inst.S[j, row] < 0.0:
-            bound = max(bound, alone(inst, j, np.int64(row))[0])
-    return bound * (1.0 - 1e-12)
+            bound = max(bound, limit_cost(inst, j, np.int64(row))[0])
+    return min(bound, inst.cap[j]) * (1.0 - 1e-12)
 
 
 @kernel

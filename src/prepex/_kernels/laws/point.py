@@ -20,7 +20,7 @@ from prepex._kernels.instance import Floats, Int, gap, limit_gap, n_limits, spre
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.law import BERNOULLI, EXACT, GAUSSIAN, POISSON, bent, divergence, inside, softness, tilted
-from prepex._kernels.laws.pair import alone, pushed
+from prepex._kernels.laws.pair import limit_cost, pushed
 from prepex._kernels.room import (
     ARM,
     CAPPED,
@@ -384,7 +384,7 @@ def remove_law(inst: LawInstance, i: Int, j: Int, s: Search) -> float:
 @part
 def break_law(inst: LawInstance, i: Int, row: Int, s: Search) -> float:
     """Closest point of Break(i, c): arm i no better than the limit of this row. Writes the star, returns v."""
-    value, y = (0.0, 0.0) if inst.S[i, row] <= 0.0 else alone(inst, i, row)
+    value, y = (0.0, 0.0) if inst.S[i, row] <= 0.0 else limit_cost(inst, i, row)
     s.star.link[0, ARM] = i
     s.star.link[0, FACET] = row if inst.axis[row] >= 0 or value < inst.cap[i] else CAPPED
     s.star.real[0, Y] = y

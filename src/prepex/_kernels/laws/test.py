@@ -7,7 +7,7 @@ A facet of Gaussian objectives of unknown variance is one stream (fresh.py), its
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, gap, ratio
+from prepex._kernels.instance import Floats, Int, broken_ratio, gap, met_ratio, ratio
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.fresh import OWN, PARTS, SHARED, LawFresh, shared_penalty
 from prepex._kernels.laws.instance import LawInstance
@@ -62,13 +62,13 @@ def e_law(fresh: LawFresh, i: Int, j: Int, f: Int, low: float, high: float) -> f
 
 @part
 def likely_dominator(guide: LawInstance, toll: Floats, i: Int) -> Int:
-    """The j in P that all outcomes name."""
-    most, rival = -np.inf, guide.front[0]
+    """The j in P that all outcomes name; -1 if there is none."""
+    most, rival = -np.inf, np.int64(-1)
     for p in range(guide.size[0]):
-        least = np.inf
+        least = met_ratio(guide, guide.front[p])
         for f in range(guide.n_facets):
             least = min(least, ratio(guide, guide.front[p], i, f))
-        if least - toll[guide.front[p]] > most:
+        if least - toll[guide.front[p]] > most or rival < 0:
             most, rival = least - toll[guide.front[p]], guide.front[p]
     return rival
 
@@ -79,7 +79,7 @@ def likely_rival(inst: LawInstance, i: Int) -> Int:
     low, rival = np.inf, np.int64(-1)
     for j in range(inst.N.size):
         if j != i:
-            most = 0.0
+            most = broken_ratio(inst, np.int64(j))
             for f in range(inst.n_facets):
                 most = max(most, ratio(inst, i, np.int64(j), f))
             if most < low or rival < 0:

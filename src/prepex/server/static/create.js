@@ -18,6 +18,7 @@ function addObjective() {
     el("label", {}, "Better is", el("select", { "data-part": "sign" }, el("option", { value: "max" }, "more"), el("option", { value: "min" }, "less"))),
     el("label", {}, "Outcomes are", kind),
     el("label", {}, "Noise variance", variance),
+    el("label", { title: "Differences below this do not matter, in the unit of the objective, or 5% where outcomes are compared by factors; empty: all matter" }, "Tolerance", el("input", { "data-part": "tolerance", inputmode: "decimal", autocomplete: "off", placeholder: "0" })),
     el("button", { type: "button", "aria-label": `Remove objective ${n}`, click: () => remove(row) }, "Remove"));
   at("objectives").append(row);
   return row;
@@ -55,6 +56,10 @@ function read() {
     cone: cones[given.cone](),
     delta: Number(given.delta), threshold: given.threshold, rule: given.rule, seed: Number(given.seed || 0), max_pending: Number(given.max_pending || 1024),
   };
+  const tolerances = parts.filter((part) => part.tolerance).map((part) => [part.name, part.tolerance.endsWith("%") ? part.tolerance : Number(part.tolerance)]);
+  const limits = given.limits.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (limits.length) [body.limits, body.avoid_infeasible] = [limits, Boolean(given.avoid_infeasible)];
+  if (tolerances.length) body.tolerance = Object.fromEntries(tolerances);
   if (given.max_pulls) body.max_pulls = Number(given.max_pulls);
   if (given.lease) body.lease = Number(given.lease);
   return body;

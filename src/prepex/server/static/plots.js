@@ -67,7 +67,7 @@ const axisOf = (view, q, range) => ({ range, type: onLogs(view.design, q) ? "log
 function hover(view, k) {
   const arm = view.arms[k];
   const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${plain(around(view.design, arm, q))}`);
-  const state = `${arm.front ? "looks Pareto optimal" : "looks dominated"}${arm.decided ? ", decided" : ", not decided yet"}`;
+  const state = `${arm.reason || (arm.front ? "looks Pareto optimal" : "looks dominated")}${arm.decided ? ", decided" : ", not decided yet"}`;
   return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, plural(arm.n, "outcome"), state].join("<br>");
 }
 
@@ -113,7 +113,20 @@ export function drawPair(place, view, pair) {
       textfont: { color: front ? colour.accent : colour.soft, size: 12 }, hovertext: ks.map((k) => hover(view, k)), hoverinfo: "text", cliponaxis: false, meta: "means" });
   }
   const title = (q) => (wide ? `${short(names[q], 36)} (${better(view, names[q])})` : `${short(names[q], 24)} ${view.design.minimise.includes(names[q]) ? "↓" : "↑"}`);
-  return draw(place, data, layout(colour, { uirevision: pair.join(), xaxis: { ...axisOf(view, a, x), title: title(a) }, yaxis: { ...axisOf(view, b, y), title: title(b) } }));
+  return draw(place, data, layout(colour, { uirevision: pair.join(), shapes: limitLines(view, pair, colour, x), xaxis: { ...axisOf(view, a, x), title: title(a) }, yaxis: { ...axisOf(view, b, y), title: title(b) } }));
+}
+
+/** Lines on which an option just keeps to a limit: those on these two objectives alone. */
+function limitLines(view, [a, b], colour, [left, right]) {
+  const found = [];
+  for (const { weights, value } of view.design.limits) {
+    if (weights.some((weight, q) => weight && q !== a && q !== b)) continue;
+    const line = { color: colour.needed, width: 2, dash: "dash" }, [p, r] = [weights[a], a === b ? 0 : weights[b]];
+    if (!r) found.push({ type: "line", x0: value / p, x1: value / p, yref: "paper", y0: 0, y1: 1, line });
+    else if (!p) found.push({ type: "line", y0: value / r, y1: value / r, xref: "paper", x0: 0, x1: 1, line });
+    else found.push({ type: "line", x0: left, x1: right, y0: (value - p * left) / r, y1: (value - p * right) / r, line });
+  }
+  return found;
 }
 
 const rows = (view, most) => ({ tickvals: view.arms.map((_, k) => k), ticktext: view.arms.map((arm) => plain(short(arm.name, most))),
@@ -130,7 +143,7 @@ export function drawRows(place, view) {
     return { type: "scatter", mode: "markers", name, x: ks.map((k) => view.arms[k].mean[0]), y: ks, marker: marks(view, ks, colour, front), hovertext: ks.map((k) => hover(view, k)),
       hoverinfo: "text", error_x: { type: "data", symmetric: false, array: ks.map((k) => ends(view, k, 0)[1] - view.arms[k].mean[0]), arrayminus: ks.map((k) => view.arms[k].mean[0] - ends(view, k, 0)[0]), color: shade, thickness: 2, width: 5 }, meta: "means" };
   });
-  const shape = layout(colour, { xaxis: { ...axisOf(view, 0, x), title: `${short(view.design.objectives[0], 40)} (${better(view, view.design.objectives[0])})` }, yaxis: rows(view, nameWidth(place)) });
+  const shape = layout(colour, { shapes: limitLines(view, [0, 0], colour, x), xaxis: { ...axisOf(view, 0, x), title: `${short(view.design.objectives[0], 40)} (${better(view, view.design.objectives[0])})` }, yaxis: rows(view, nameWidth(place)) });
   return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });
 }
 

@@ -63,7 +63,9 @@ function draw(before) {
   say(at("badge"), STATES[answer.status]);
   at("badge").className = `badge ${answer.status}`;
   const found = `${answer.arms.length} of ${plural(view.arms.length, "arm")}`;
-  say(at("front-words"), !answer.arms.length ? "Nothing is known yet." : answer.status === "certified" ? `Pareto optimal, proven: ${found}` : `Looks Pareto optimal: ${found}`);
+  const within = view.design.tolerance ? " within the tolerance" : "";
+  const none = Object.keys(answer.reasons).length ? "No option meets every limit." : "Nothing is known yet.";
+  say(at("front-words"), !answer.arms.length ? none : answer.status === "certified" ? `Pareto optimal${within}, proven: ${found}` : `Looks Pareto optimal${within}: ${found}`);
   keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
   say(at("why"), view.why);
   at("ask-button").disabled = answer.done;
@@ -89,7 +91,7 @@ function drawArms() {
   at("arms").tHead.rows[0].replaceChildren(...labels.map((label) => el("th", {}, label)));
   keyed(at("arms").tBodies[0], view.arms.map((arm, k) => ({ ...arm, k })), (arm) => arm.k, () => el("tr", {}, ...labels.map((label) => cell(label))), (row, arm) => {
     const means = view.design.objectives.map((_, q) => (arm.mean ? around(view.design, arm, q) : "–"));
-    [arm.name, number(arm.n), number(arm.pending), ...means, arm.mean ? (arm.front ? "Pareto optimal" : "dominated") : "–", arm.decided ? "yes" : "not yet"].forEach((text, at_) => say(row.cells[at_], text));
+    [arm.name, number(arm.n), number(arm.pending), ...means, arm.mean ? arm.reason || (arm.front ? "Pareto optimal" : "dominated") : "–", arm.decided ? "yes" : "not yet"].forEach((text, at_) => say(row.cells[at_], text));
     row.className = arm.front ? "front" : "";
   });
 }
@@ -99,7 +101,7 @@ function drawDesign() {
   const cone = d.cone || `facets ${d.facets.map((row) => `(${row.map((v) => number(v, 3)).join(", ")})`).join(" ")}`;
   const known = d.covariance && d.covariance.length === 1 ? `Gaussian, covariance ${d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ")}` : d.family;
   facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Outcomes are", known],
-    ["Cone", cone], ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
+    ["Cone", cone], ...(d.tolerance ? [["Tolerance", d.tolerance.map((size, q) => [size, d.objectives[q]]).filter(([size]) => size && size !== "0%").map(([size, name]) => `${typeof size === "string" ? size : number(size)} in ${name}`).join(", ")]] : []), ...(d.limits.length ? [["Limits", d.limits.map((limit) => limit.words).join(", ") + (d.avoid_infeasible ? "; no more of an option once it is certified to break one" : "")]] : []), ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
     ["Pulls out at once", number(d.max_pending)], ["Lease", d.lease === null ? "none" : span(d.lease)], ["Events", number(view.events)], ["Last hash", view.head]]);
 }
 
