@@ -6,14 +6,31 @@ import reference_laws
 from law_cases import law_sweep
 from test_tolerance import CODES, random_tolerance
 
-from prepex import Cone, Exact, Gaussian, Limit, Product, evidence
+from prepex import (
+    Bernoulli,
+    Cone,
+    Exact,
+    Gaussian,
+    Limit,
+    LogNormal,
+    Poisson,
+    Problem,
+    Product,
+    characteristic_time,
+    evidence,
+)
+from prepex._kernels import engine
 from prepex._kernels.instance import make_known, with_limits
 from prepex._kernels.laws.instance import make_instance
 from prepex._kernels.ledger import move, open_ledger, refresh
 from prepex.alternatives import found_by, solver
+from prepex.errors import InputError
 from prepex.labels import Labels
 from prepex.limits import limits_of
+from prepex.run import Setting
+from prepex.sampling import APE
 from prepex.solvers import GaussianSolver
+from prepex.stopping import as_threshold
 
 import reference
 from cases import CONES, NOISES, random_case, sweep
@@ -284,3 +301,174 @@ def test_families_beside_an_objective_without_noise(law):
         asked = {"objectives": objectives, "limits": as_limits(*limits, objectives)}
         found = evidence(case.means, case.counts, family=case.family, cone=Cone(case.facets), **asked)
         check(found, pieces, case.counts, 1e-6)
+
+
+@pytest.mark.parametrize("cone", CONES)
+@pytest.mark.parametrize("lenient", [False, True])
+def test_characteristic_time_by_another_method(cone, lenient):
+    rng = np.random.default_rng(11)
+    case = random_case(rng, cone=cone, noise="correlated", n_pareto=2, n_objectives=3, n_dominated=1)
+    G, h = random_limits(rng, case.means)
+    eps = random_tolerance(rng, case.facets, 0.5) if lenient else np.zeros(3)
+    problem = Problem(case.means, family=Gaussian(covariance=case.covariance), cone=Cone(case.facets))
+    slack = case.facets @ eps if eps.any() else None
+    slow = reference.characteristic_time(case.facets, case.covariances, case.means, slack, (G, h))
+    limits = as_limits(G, h, problem.labels.objectives)
+    assert characteristic_time(problem, tolerance=eps, limits=limits).time == pytest.approx(slow, rel=1e-5)
+
+
+def test_characteristic_time_of_one_arm_at_a_limit():
+    given = {"family": Gaussian(variance=2.0), "cone": Cone.orthant(1), "objectives": ("dose",)}
+    alone = Problem([[1.0]], **given)
+    assert characteristic_time(alone).time == 0.0
+    # d = (1 - 0.5)^2 / (2 x 2).
+    assert characteristic_time(alone, at_least={"dose": 0.5}).time == pytest.approx(16.0, rel=1e-5)
+    assert characteristic_time(alone, at_least={"dose": 1.0}).time == np.inf
+
+
+def test_interpreted_and_compiled_agree_bit_for_bit():
+    rng = np.random.default_rng(12)
+    cases = [case for case in sweep(per_cell=1, seed=41) if case.means.shape[1] > 1][::4]
+    for case in cases:
+        L = case.means.shape[1]
+        limits = as_limits(*random_limits(rng, case.means), names(L))
+        eps = random_tolerance(rng, case.facets, 0.3) * int(rng.integers(2))
+        for family in (Gaussian(covariance=case.covariance), Product([Poisson(), Exact(), Gaussian(variance=1.0)][:L])):
+            means = np.abs(case.means)
+            values = []
+            for how in (engine.waiting, engine.interpreting):
+                with how():
+                    found = evidence(
+                        means,
+                        case.counts,
+                        family=family,
+                        cone=Cone(case.facets),
+                        objectives=names(L),
+                        tolerance=eps,
+                        limits=limits,
+                    )
+                    pieces = found.pieces(0.2 * found.value) if 0 < found.value < np.inf else ()
+                    values.append((found.value, found.pareto_set, found.gradient.tolist(), [p.value for p in pieces]))
+            assert values[0] == values[1]
+
+
+def test_a_minimised_objective_has_its_limit_in_its_own_units():
+    rng = np.random.default_rng(13)
+    means, counts = rng.normal(size=(5, 2)), rng.integers(5, 20, 5)
+    given = {"family": Gaussian(variance=[1.0, 2.0]), "cone": Cone.angle(70), "objectives": ("gain", "cost")}
+    one = evidence(means, counts, at_least={"cost": -0.2}, **given)
+    flipped = evidence(means * [1, -1], counts, minimise=("cost",), at_most={"cost": 0.2}, **given)
+    assert one.value == pytest.approx(flipped.value, rel=1e-12)
+    assert one.pareto_set == flipped.pareto_set
+
+
+def test_a_limit_on_a_geometric_mean():
+    means, counts = [[2.0, 1.0], [8.0, 2.0]], [30, 30]
+    family = Product([LogNormal(noise=0.5), Gaussian(variance=1.0)])
+    given = {"cone": Cone.orthant(2), "objectives": ("time", "gain")}
+    found = evidence(means, counts, family=family, at_most={"time": 4.0}, minimise=("time",), **given)
+    logs = evidence(
+        np.column_stack([np.log([2.0, 8.0]), [1.0, 2.0]]),
+        counts,
+        family=Product([Gaussian(variance="unknown", noise=0.5), Gaussian(variance=1.0)]),
+        at_most={"time": np.log(4.0)},
+        minimise=("time",),
+        **given,
+    )
+    assert found.pareto_set == (0,)
+    assert found.value == pytest.approx(logs.value, rel=1e-12)
+    with pytest.raises(InputError, match="must be on it alone"):
+        evidence(means, counts, family=family, limits=[Limit({"time": 1, "gain": 1}, at_most=3)], **given)
+    with pytest.raises(InputError, match="must be positive"):
+        evidence(means, counts, family=family, at_most={"time": -1.0}, **given)
+
+
+def test_words():
+    given = {
+        "family": Gaussian(variance=0.1),
+        "cone": Cone.orthant(2),
+        "arms": ("low", "middle", "high"),
+        "objectives": ("effect", "toxicity"),
+        "minimise": ("toxicity",),
+    }
+    means = [[0.5, 0.1], [0.45, 0.2], [0.8, 0.31]]
+    found = evidence(means, [40] * 3, at_most={"toxicity": 0.3}, **given)
+    assert found.pareto_set == (0,)
+    # Of several pieces that change an arm, the closest.
+    words = {piece.kind + str(piece.arm): piece.words for piece in reversed(found.pieces(10.0))}
+    assert words["add2"] == "high would become feasible and Pareto optimal if high had toxicity at 0.3 instead of 0.31"
+    assert words["break0"] == "low would break the limit toxicity at most 0.3 if low had toxicity at 0.3 instead of 0.1"
+    assert words["add1"].startswith("middle would become Pareto optimal if low had effect at 0.475")
+    found = evidence(means, [40] * 3, at_most={"toxicity": 0.3}, tolerance=0.01, **given)
+    words = {f"{piece.kind}{piece.arm}{piece.hub}": piece.words for piece in reversed(found.pieces(10.0))}
+    assert words["add22"].startswith(
+        "high would become feasible and no Pareto optimal option would match high within the tolerance if"
+    )
+    assert words["remove02"].startswith("high would be feasible and beat low by more than the tolerance if")
+    empty = evidence(means, [40] * 3, at_most={"toxicity": 0.05}, **given)
+    assert empty.pareto_set == ()
+    assert empty.alternative.words == (
+        "low would become feasible and Pareto optimal if low had toxicity at 0.05 instead of 0.1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"at_most": {"price": 1}}, "at_most must be of .*'gain'.*, got 'price'"),
+        ({"at_most": {"gain": float("nan")}}, "at_most of 'gain' must be finite"),
+        ({"at_most": 3}, "at_most must be a mapping"),
+        ({"at_least": {"gain": "much"}}, "at_least of 'gain' must be a number"),
+        (
+            {"at_most": {"gain": 1}, "at_least": {"gain": 2}},
+            "limits must not contradict each other, got 'gain at most 1'",
+        ),
+        ({"limits": Limit({"gain": 1}, at_most=1)}, "limits must be a list of Limit"),
+        ({"limits": [3]}, "limits must be"),
+        ({"limits": [Limit({"price": 1}, at_most=1)]}, "limits must be on .*, got one on 'price'"),
+        (
+            {"at_most": {"gain": 1, "cost": 1}, "limits": [Limit({"gain": 1, "cost": 1}, at_least=3)]},
+            "contradict each other, got 'gain at most 1', 'cost at most 1', 'gain \\+ cost at least 3'",
+        ),
+    ],
+)
+def test_bad_limits_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        evidence(
+            [[1.0, 2.0], [2.0, 1.0]],
+            [3, 3],
+            family=Gaussian(variance=1.0),
+            cone=Cone.angle(60),
+            objectives=("gain", "cost"),
+            **given,
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (({}, {"at_most": 1}), "weights must be a mapping"),
+        (({"gain": 0.0}, {"at_most": 1}), "weights must not all be 0"),
+        (({"gain": 1.0}, {}), "exactly one of at_most= and at_least=, got neither"),
+        (({"gain": 1.0}, {"at_most": 1, "at_least": 0}), "got both"),
+        (({"gain": float("inf")}, {"at_most": 1}), "weight of 'gain'"),
+    ],
+)
+def test_bad_limit_is_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        Limit(given[0], **given[1])
+
+
+def test_a_limit_that_no_mean_of_the_family_meets_is_refused():
+    given = {"family": Bernoulli(), "cone": Cone.orthant(2), "objectives": ("effect", "toxicity")}
+    with pytest.raises(InputError, match=r"possible for Bernoulli.*effect from 0 to 1.*'effect at least 1.2'"):
+        evidence([[0.1, 0.2]], [5], at_least={"effect": 1.2}, **given)
+    # One that every mean meets is never broken.
+    assert evidence([[0.1, 0.2]], [5], at_most={"effect": 1.2}, **given).value == np.inf
+
+
+def test_a_rule_with_its_own_stop_knows_no_limits():
+    problem = Problem([[0.7, 0.5], [0.2, 0.1]], family=Gaussian(variance=0.2), cone=Cone.orthant(2))
+    limits = limits_of(problem.labels, at_most={0: 1.0})
+    with pytest.raises(InputError, match="knows no limits"):
+        Setting.make(problem.family, problem.cone, problem.labels, APE(), as_threshold("own"), 1, limits=limits)

@@ -354,12 +354,16 @@ def break_known(inst: KnownInstance, i: Int, row: Int, s: Search) -> float:
 
 @part
 def pair_bound_known(inst: KnownInstance, i: Int, j: Int) -> float:
-    """A lower bound of Remove(i, j): its dearest single facet. Zero iff j already dominates or equals i."""
+    """A lower bound of Remove(i, j): its dearest single row. Zero iff j already dominates or equals i, and may."""
     bound = 0.0
     for f in range(inst.n_facets):
         ahead = gap(inst, i, j, f)
         if ahead > 0.0:
             bound = max(bound, 0.5 * ahead * ahead / spread(inst, i, j, f))
+    if not inst.mask[j]:
+        for row in range(inst.n_facets, inst.S.shape[1]):
+            if inst.S[j, row] < 0.0:
+                bound = max(bound, 0.5 * inst.S[j, row] * inst.S[j, row] / inst.V[j, row])
     return bound
 
 
