@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prepex import Bernoulli, Cone, Exponential, Gaussian, LogNormal, Poisson, Product, Study
+from prepex import Bernoulli, Cone, Exponential, Gaussian, Limit, LogNormal, Poisson, Product, Study
 from prepex.stopping import Certified
 from prepex.study.check import Checker
 from prepex.study.check_log import GENESIS, canonical
@@ -59,7 +59,12 @@ LONG = 100
 HIGH = {"a": (True, False), "b": (False, True), "c": (False, False)}
 Plan = tuple[str, str, str, str, str]
 # What a study may ask beyond the Pareto set, by name.
-QUESTIONS: dict[str, dict[str, Any]] = {"": {}, "tolerance": {"tolerance": {"u": 0.05, "v": 0.04}}}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "": {},
+    "tolerance": {"tolerance": {"u": 0.05, "v": 0.04}},
+    "limits": {"limits": "v"},
+    "limits, tolerance": {"tolerance": {"u": 0.05, "v": 0.04}, "limits": "v", "avoid_infeasible": True},
+}
 
 
 class Case(NamedTuple):
@@ -84,8 +89,9 @@ def plans() -> Iterator[Plan]:
         for family in families:
             for status in ("heuristic" if threshold == "heuristic" else "certified", "running", "inconclusive"):
                 yield f"{family}, {threshold}, {status}", family, threshold, status, ""
-    for family in ("correlated", "unknown", "mixed"):
-        yield f"{family}, heuristic, running, tolerance", family, "heuristic", "running", "tolerance"
+    for family in ("correlated", "unknown", "mixed", "times", "exponential"):
+        for question in ("tolerance", "limits"):
+            yield f"{family}, heuristic, running, {question}", family, "heuristic", "running", question
 
 
 def make_case(name: str, family: str, threshold: str, status: str, question: str, folder: Path, seed: int = 1) -> Case:
@@ -96,6 +102,12 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
     scale = 6.0 if threshold == "kaufmann_koolen" else 1.0
     plain = ("variance", "variances", "correlated", "per arm", "product")
     short = 18 if threshold != "certified" or family in plain else 36
+
+    asked = dict(QUESTIONS[question])
+    if "limits" in asked:
+        # Half way between the arms that are high in it and those that are low.
+        kind = type(singles[1]).__name__
+        asked["limits"] = [Limit({"v": 1.0}, at_most=scale * sum(TRUTH.get(kind, TRUTH["gaussian"])) / 2)]
 
     def draw(arm: str) -> list[float]:
         found = []
@@ -123,7 +135,7 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
         max_pulls=short + 2 if status == "inconclusive" else None,
         minimise=() if family == "mixed" else ("v",),
         lease=1e6 if family == "variance" else None,
-        **QUESTIONS[question],
+        **asked,
     )
     rows = [[arm, *draw(arm)] for arm in "abcabc"]
     (folder / "old.csv").write_text("arm,u,v\n" + "".join(f"{arm},{u!r},{v!r}\n" for arm, u, v in rows))

@@ -52,6 +52,7 @@ class Run:
     seed: int
     n_pulls: int
     tolerance: float | None = None
+    at_least: float | None = None
 
     def open(self):
         return Experiment(
@@ -65,6 +66,7 @@ class Run:
             seed=self.seed,
             delta=0.05,
             tolerance=self.tolerance,
+            at_least=None if self.at_least is None else {"objective 0": self.at_least},
         )
 
     def rewards(self):
@@ -108,14 +110,14 @@ class Run:
         return None
 
 
-def random_runs(seed, rounds, n_pulls=60, tolerance=None):
+def random_runs(seed, rounds, n_pulls=60, **asked):
     """Every family, rule and threshold that go together, `rounds` times, under cones in turn."""
     rng = np.random.default_rng(seed)
     runs = []
     for _ in range(rounds):
         for family in FAMILIES:
             for rule in RULES:
-                if rule in OWN and tolerance is not None:
+                if rule in OWN and asked:
                     thresholds = []
                 elif rule in OWN:
                     thresholds = ["own"] if family in KNOWN else []
@@ -125,5 +127,5 @@ def random_runs(seed, rounds, n_pulls=60, tolerance=None):
                         thresholds.append("kaufmann_koolen")
                 for threshold in thresholds:
                     cone = list(CONES)[rng.integers(len(CONES))]
-                    runs.append(Run(family, rule, threshold, cone, int(rng.integers(2**31)), n_pulls, tolerance))
+                    runs.append(Run(family, rule, threshold, cone, int(rng.integers(2**31)), n_pulls, **asked))
     return runs

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prepex import Bernoulli, Exponential, Gaussian, Poisson, Product
+from prepex import Bernoulli, Exact, Exponential, Gaussian, Poisson, Product
 
 import reference
 from cases import CONES, random_facets
@@ -21,7 +21,7 @@ class LawCase:
     @property
     def family(self):
         """As a user would say it."""
-        makers = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
+        makers = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential, "exact": Exact}
         return Product(
             [
                 Gaussian(variance=self.scales[0, q])

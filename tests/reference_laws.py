@@ -1,6 +1,7 @@
 """Slow, obvious definitions for families beyond the known Gaussian: scipy's minimisers, all facet choices.
 
-A law is (name, scale): "gaussian", "bernoulli", "poisson", "exponential" or "student" (unknown variance).
+A law is (name, scale): "gaussian", "bernoulli", "poisson", "exponential", "student" (unknown variance), or "exact"
+(without noise: it stays where it is).
 """
 
 import numpy as np
@@ -104,7 +105,15 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
     if np.all(rows @ start >= right):
         return 0.0, means.copy(), np.zeros(len(means))
     weights, scale = np.repeat(counts[arms], n_objectives), scales[arms].ravel()
-    names = laws * len(arms)
+    # What has no noise stays: the rest is a problem of the other objectives.
+    free = np.array([law != "exact" for law in laws] * len(arms))
+    right, rows = right - rows[:, ~free] @ start[~free], rows[:, free]
+    used = np.any(rows != 0.0, axis=1)
+    if np.any(right[~used] > 0.0):
+        return np.inf, means, np.full(len(means), np.inf)
+    rows, right, whole = rows[used], right[used], start
+    start, low, high, weights, scale = start[free], low[free], high[free], weights[free], scale[free]
+    names = [law for law in laws * len(arms) if law != "exact"]
 
     def cost(x):
         return sum(w * divergence(*z) for w, z in zip(weights, zip(names, start, x, scale)))
@@ -114,13 +123,13 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
 
     best = None
     # Level on every facet first: a feasible start inside the domain.
-    middle = np.tile(np.average(means[arms], axis=0, weights=counts[arms]), len(arms))
-    if own:
+    middle = np.tile(np.average(means[arms], axis=0, weights=counts[arms]), len(arms))[free]
+    if own or not free.all():
         middle = point_near(start, rows, right, low, high)
         if middle is None:
             return np.inf, means, np.full(len(means), np.inf)
     # With limits it is a corner, where SLSQP may give up: from other points, too.
-    for share in (1.0,) if not loose and not own else (1.0, 0.5, 0.1, 0.97, 0.8, 1.1):
+    for share in (1.0,) if not loose and not own and free.all() else (1.0, 0.5, 0.1, 0.97, 0.8, 1.1):
         first = np.clip(share * middle + (1 - share) * start, low + 1e-6 * (low > -1), np.minimum(high, 1e9) - 1e-6)
         answer = minimize(
             lambda x: cost(x) / 10,
@@ -143,10 +152,13 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
             lambda x: np.array([w * curvature(*z) for w, z in zip(weights, zip(names, start, x, scale))]),
         )
     moved = means.astype(float).copy()
-    moved[arms] = x.reshape(len(arms), n_objectives)
+    point = whole.copy()
+    point[free] = x
+    moved[arms] = point.reshape(len(arms), n_objectives)
     per_arm = np.zeros(len(means))
     for k in arms:
-        per_arm[k] = sum(divergence(laws[q], means[k, q], moved[k, q], scales[k, q]) for q in range(n_objectives))
+        noisy = [q for q in range(n_objectives) if laws[q] != "exact"]
+        per_arm[k] = sum(divergence(laws[q], means[k, q], moved[k, q], scales[k, q]) for q in noisy)
     return float(counts @ per_arm), moved, per_arm
 
 

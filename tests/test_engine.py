@@ -50,9 +50,10 @@ def test_interpreted_and_compiled_states_agree_to_the_last_bit(family):
             assert run.first_difference() is None, run
 
 
+@pytest.mark.parametrize("asked", [{"tolerance": 0.4}, {"at_least": 0.6}, {"tolerance": 0.3, "at_least": 0.5}])
 @pytest.mark.parametrize("family", twice.FAMILIES)
-def test_they_agree_with_a_tolerance(family):
-    for run in twice.random_runs(seed=6, rounds=1, n_pulls=30, tolerance=0.4):
+def test_they_agree_with_tolerances_and_limits(family, asked):
+    for run in twice.random_runs(seed=6, rounds=1, n_pulls=25, **asked):
         if (
             run.family == family
             and run.rule in ("InformationDirected", "FraPPE")

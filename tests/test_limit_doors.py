@@ -16,6 +16,7 @@ from prepex.reasons import FEASIBLE
 from prepex.sampling import FraPPE, InformationDirected, Oracle
 from prepex.server.app import make_app
 from prepex.spoken import parse_limit
+from prepex.study.check import check
 
 import reference
 from cases import sweep
@@ -23,7 +24,7 @@ from cases import sweep
 KNOWN = {"family": Gaussian(variance=0.04)}
 NAMES = {"objectives": ("gain", "harm"), "minimise": ("harm",)}
 # Good and harmless, better but harmful, worse than the first.
-MEANS = np.array([[1.0, 0.1], [2.0, 0.9], [0.5, 0.2]])
+MEANS = np.array([[1.0, 0.1], [2.0, 0.9], [0.5, 0.4]])
 LIMITED = {"at_most": {"harm": 0.5}}
 
 
@@ -82,7 +83,7 @@ def test_the_weakest_test_may_be_of_a_limit():
     means = np.array([[1.0, 0.42], [2.0, 2.0], [0.0, 3.0]])
     words = trial(means=means, **LIMITED, n_pulls=60).why()
     assert "The weakest test: dose 0 meets harm at most 0.5." in words
-    means = np.array([[1.0, 0.0], [2.0, 0.58], [0.0, 3.0]])
+    means = np.array([[1.0, 0.0], [2.0, 0.52], [0.0, 3.0]])
     assert "The weakest test: dose 1 breaks harm at most 0.5." in trial(means=means, **LIMITED, n_pulls=60).why()
 
 
@@ -236,6 +237,10 @@ def test_a_study_with_limits(tmp_path):
     study = Study.create(tmp_path / "x.db", "x", **made, delta=0.2, avoid_infeasible=True)
     run_study(study)
     assert study.status().recommendation.arms == ("dose 0",)
+    study.export(tmp_path / "log.jsonl")
+    with (tmp_path / "log.jsonl").open() as log:
+        found = check(study.certificate(), log)
+    assert found.ok, found.problems
     picture = study.picture()
     assert picture["design"]["limits"] == [{"words": "harm at most 0.5", "weights": [0.0, 1.0], "value": 0.5}]
     assert picture["arms"][1]["reason"] == "infeasible: breaks harm at most 0.5"
@@ -290,7 +295,7 @@ def test_on_the_command_line(tmp_path, monkeypatch):
     (tmp_path / "means.csv").write_text(f"arm,gain,harm\n{rows}\n")
     source = "means.csv", "--minimise", "harm", "--variance", "0.04", "--at-most", "harm=0.5"
     words = shown("bound", *source)
-    assert "Pareto set of the 2 that meet the limits (1): 0 dose 0" in words and "would break the limit" in words
+    assert "Pareto set of the 2 that meet the limits (1): 0 dose 0" in words and "would become feasible" in words
     assert json.loads(shown("bound", *source, "--format", "json"))["pareto_names"] == ["dose 0"]
     words = shown("run", *source, "--runs", "5", "--rule", "information", "--limit", "gain + harm >= 0")
     assert "Limits: harm at most 0.5, gain + harm at least 0" in words and "0/5" in words
@@ -326,4 +331,4 @@ def test_limits_are_drawn():
     problem = Problem(MEANS, cone=Cone.orthant(2), **KNOWN, **NAMES)
     figure = plot.fronts(problem, at_most={"harm": 0.5}, limits=[Limit({"gain": 1, "harm": 1}, at_most=9)])
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "Pareto set, orthant: 1" in labels and "harm at most 0.5" in labels and "gain + harm at most 9" in labels
+    assert "Pareto set, orthant(2): 1" in labels and "harm at most 0.5" in labels and "gain + harm at most 9" in labels

@@ -6,10 +6,14 @@ import reference_laws
 from law_cases import law_sweep
 from test_tolerance import CODES, random_tolerance
 
-from prepex import Cone, Gaussian, Limit, evidence
+from prepex import Cone, Exact, Gaussian, Limit, Product, evidence
 from prepex._kernels.instance import make_known, with_limits
 from prepex._kernels.laws.instance import make_instance
 from prepex._kernels.ledger import move, open_ledger, refresh
+from prepex.alternatives import found_by, solver
+from prepex.labels import Labels
+from prepex.limits import limits_of
+from prepex.solvers import GaussianSolver
 
 import reference
 from cases import CONES, NOISES, random_case, sweep
@@ -227,3 +231,56 @@ def test_a_ledger_with_laws_kept_up_to_date_equals_a_fresh_start(law, facets, le
             assert counts @ ledger.gradient == pytest.approx(value, rel=1e-6, abs=1e-11)
             changes += int(not np.array_equal(before, ledger.inst.mask))
     assert changes > 3
+
+
+def noiseless(covariances, which):
+    """The same noise, but none of these objectives."""
+    found = covariances.copy()
+    found[:, which, :] = found[:, :, which] = 0.0
+    return found
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("lenient", [False, True])
+def test_objectives_without_noise_equal_the_enumeration(limited, lenient):
+    """Of known covariance, and as a law beside independent Gaussians."""
+    rng = np.random.default_rng(9)
+    infinite, checked = 0, 0
+    for case in sweep(per_cell=2, seed=39):
+        L = case.means.shape[1]
+        which = [int(rng.integers(L))]
+        # Prices are often equal.
+        means = case.means.copy()
+        means[:, which] = np.round(means[:, which])
+        limits = random_limits(rng, means) if limited else None
+        eps = random_tolerance(rng, case.facets, 0.3) if lenient else np.zeros(L)
+        slack = case.facets @ eps if eps.any() else None
+        cone, labels = Cone(case.facets), Labels.make(means.shape, objectives=names(L))
+        bounds = None if limits is None else limits_of(labels, limits=as_limits(*limits, names(L)))
+        covariances = noiseless(case.covariances, which)
+        pieces = reference.pieces(case.facets, covariances, means, case.counts, slack, limits)
+        stack = covariances if np.ptp(covariances, axis=0).any() else covariances[:1]
+        known = GaussianSolver(means, np.zeros(L), case.counts, stack, cone.facets, labels, slack, bounds)
+        check(found_by(known), pieces, case.counts, 1e-8)
+        variances = np.diagonal(stack[0]).copy()
+        law = Product([Gaussian(variance=v) if v > 0 else Exact() for v in variances])
+        alike = np.broadcast_to(np.diag(variances), covariances.shape)
+        pieces = reference.pieces(case.facets, alike, means, case.counts, slack, limits)
+        found = found_by(solver(means, case.counts, law, cone, labels, slack, limits=bounds))
+        check(found, pieces, case.counts, 1e-8)
+        infinite += found.value == np.inf
+        checked += 1
+    assert infinite > 5 and checked > 100
+
+
+@pytest.mark.parametrize("law", ["bernoulli", "poisson"])
+def test_families_beside_an_objective_without_noise(law):
+    rng = np.random.default_rng(10)
+    for case in law_sweep(per_cone=10, seed=40, names=(law, "exact", law), most_pieces=30):
+        objectives = names(case.means.shape[1])
+        limits = random_limits(rng, case.means, beside=0.0)
+        given = case.facets, case.laws, case.scales, case.means, case.counts
+        pieces = reference_laws.pieces(*given, limits=limits)
+        asked = {"objectives": objectives, "limits": as_limits(*limits, objectives)}
+        found = evidence(case.means, case.counts, family=case.family, cone=Cone(case.facets), **asked)
+        check(found, pieces, case.counts, 1e-6)

@@ -37,7 +37,7 @@ RULES = (
 SEED, DELTA = 4, 0.3
 
 
-def live_run(problem, rule, threshold, tolerance=None):
+def live_run(problem, rule, threshold, **asked):
     """An experiment that is told the rewards of run 0 of a simulation."""
     labels = problem.labels
     key = int(np.random.SeedSequence((SEED, 0, 1)).generate_state(1, np.uint64)[0])
@@ -50,7 +50,7 @@ def live_run(problem, rule, threshold, tolerance=None):
         sampling=rule,
         threshold=threshold,
         delta=DELTA,
-        tolerance=tolerance,
+        **asked,
     )
     object.__setattr__(experiment.setting, "key", key)
     setting = Setting.make(problem.family, problem.cone, labels, rule, experiment.setting.threshold, key)
@@ -69,10 +69,10 @@ def live_run(problem, rule, threshold, tolerance=None):
     return experiment
 
 
-def compare(problem, rule, threshold, tolerance=None):
-    given = {"deltas": DELTA, "n_runs": 1, "seed": SEED, "tolerance": tolerance}
+def compare(problem, rule, threshold, **asked):
+    given = {"deltas": DELTA, "n_runs": 1, "seed": SEED, **asked}
     (row,) = simulate(problem, sampling=rule, threshold=threshold, **given).rows()
-    live = live_run(problem, rule, threshold, tolerance)
+    live = live_run(problem, rule, threshold, **asked)
     assert live.done and row["stopping_time"] == live.recommendation.n_pulls
     assert tuple(problem.labels.arms[k] for k in row["recommended"]) == live.recommendation.arms
     return live
@@ -97,8 +97,21 @@ def test_a_compiled_run_is_the_live_run_with_a_tolerance(name, threshold):
     # Some of what the arms differ by, and what the cone calls better.
     size = 0.2 * np.ptp(problem.means, axis=0)
     for rule in (FraPPE(), InformationDirected(), TnS()):
-        live = compare(problem, rule, threshold, size)
+        live = compare(problem, rule, threshold, tolerance=size)
         assert live.recommendation.status == threshold
+
+
+@pytest.mark.parametrize("threshold", ["heuristic", "certified"])
+@pytest.mark.parametrize("name", ALL)
+def test_a_compiled_run_is_the_live_run_with_a_limit(name, threshold):
+    problem = ALL[name]
+    # Between the two middle arms: some meet it, and some do not.
+    values = np.sort(problem.means[:, 0])
+    middle = len(values) // 2
+    limit = {problem.labels.objectives[0]: 0.5 * (values[middle - 1] + values[middle])}
+    for rule in (FraPPE(), InformationDirected(), TnS()):
+        live = compare(problem, rule, threshold, at_least=limit)
+        assert live.recommendation.status == threshold and live.recommendation.reasons
 
 
 @pytest.mark.parametrize("rule", [PSIPS(), APE(), Auer()], ids=lambda rule: rule.name)

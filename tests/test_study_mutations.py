@@ -46,6 +46,10 @@ SAMPLE = (
     "unknown, heuristic, running, tolerance",
     "times, certified, running",
     "time and dose, certified, certified",
+    "variance, certified, running, limits",
+    "Bernoulli, certified, certified, limits, tolerance",
+    "shared, certified, running, limits",
+    "exponential, heuristic, running, limits",
 )
 PLANS = {plan[0]: plan for plan in plans()}
 
@@ -206,6 +210,14 @@ IMPOSSIBLE = {
         tolerance=[0.0, 1.0], cone={"facets": [[0.8, -0.6], [-0.6, 0.8]], "name": ""}
     ),
     "a tolerance of three objectives": lambda e: e[0]["data"]["settings"].update(tolerance=[0.1, 0.1, 0.1]),
+    "no limits": lambda e: e[0]["data"]["settings"].update(limits=[]),
+    "a limit of nothing": lambda e: e[0]["data"]["settings"].update(limits=[{"weights": [0.0, 0.0], "at_most": 1.0}]),
+    "a limit of both sides": lambda e: e[0]["data"]["settings"].update(
+        limits=[{"weights": [1.0, 0.0], "at_most": 1.0, "at_least": 0.0}]
+    ),
+    "limits that contradict each other": lambda e: e[0]["data"]["settings"].update(
+        limits=[{"weights": [1.0, 1.0], "at_most": 1.0}, {"weights": [2.0, 2.0], "at_least": 3.0}]
+    ),
     "a negative variance": lambda e: e[0]["data"]["settings"]["family"].update(variance=-1.0),
     "a long cone": lambda e: e[0]["data"]["settings"]["cone"].update(facets=[[2.0, 0.0], [0.0, 2.0]]),
     "equal tokens": same_token,

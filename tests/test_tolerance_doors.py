@@ -14,6 +14,7 @@ from prepex.judge import Judge
 from prepex.sampling import FraPPE, InformationDirected, Oracle
 from prepex.server.app import make_app
 from prepex.spoken import parse_tolerance
+from prepex.study.check import check
 
 import reference
 from cases import sweep
@@ -214,6 +215,10 @@ def test_a_study_with_a_tolerance(tmp_path):
     certificate = study.certificate()
     assert certificate["settings"]["tolerance"] == [0.4, 0.3]
     assert certificate["margin"] >= certificate["needed"]
+    study.export(tmp_path / "log.jsonl")
+    with (tmp_path / "log.jsonl").open() as log:
+        found = check(certificate, log)
+    assert found.ok, found.problems
     again = Study.open(tmp_path / "x.db", "x")
     assert again.why() == study.why() and "behind any other" in again.why()
     assert again.picture()["design"]["tolerance"] == [0.4, 0.3]

@@ -1,7 +1,7 @@
 """prepex: the Pareto set of a noisy multi-objective experiment, under your own preference cone.
 
     Cone, one             which trade-offs count as better
-    Gaussian, LogNormal, Bernoulli, Poisson, Exponential, Product    how outcomes are distributed
+    Gaussian, LogNormal, Bernoulli, Poisson, Exponential, Exact, Product    how outcomes are distributed
     Limit                 what an option must satisfy: a sum of objectives at most or at least a number
     Problem               a simulated truth: means, family, cone, names
     evidence              how far data are from any instance with another Pareto set  -> Evidence, Alternative
@@ -33,6 +33,7 @@ _HOME = {
     "Bound": "bound",
     "Cone": "cone",
     "Evidence": "alternatives",
+    "Exact": "family",
     "Experiment": "experiment",
     "Exponential": "family",
     "Gaussian": "family",

@@ -13,6 +13,7 @@ from prepex.errors import InputError as InputError
 from prepex.experiment import Experiment as Experiment
 from prepex.experiment import Recommendation as Recommendation
 from prepex.family import Bernoulli as Bernoulli
+from prepex.family import Exact as Exact
 from prepex.family import Exponential as Exponential
 from prepex.family import Gaussian as Gaussian
 from prepex.family import Poisson as Poisson

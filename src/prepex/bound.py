@@ -155,7 +155,8 @@ def _is_tie(problem: Problem, closest: Alternative, oracle: Solver) -> bool:
         return False
     for number in closest.limits:
         assert oracle.limits is not None
-        terms = np.append(oracle.limits.rows[number] * problem.means[closest.hub], -oracle.limits.level[number])
+        mean = oracle.means[closest.hub] + oracle.origin
+        terms = np.append(oracle.limits.rows[number] * mean, -oracle.limits.level[number])
         if abs(terms.sum()) > SAME * np.abs(terms).sum():
             return False
     for arm, facet in closest.constraints:

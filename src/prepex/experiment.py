@@ -18,6 +18,7 @@ from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, propose_own
+from prepex._kernels.propose import propose as propose_next
 from prepex.alternatives import Evidence
 from prepex.errors import InputError
 from prepex.numerals import plural
@@ -195,7 +196,7 @@ class Experiment:
     def _next(self, out: Any, avoided: set[int]) -> int:
         if self._course is None:
             return int(np.argmin(self.counts + out))
-        propose = propose_own if self.setting.rule.stops_itself else kernels.propose
+        propose = propose_own if self.setting.rule.stops_itself else propose_next
         ahead = np.int64(out.sum())
         if avoided:
             # To the rule they look tried beyond all others. Where its next test is of such an arm, the least tried

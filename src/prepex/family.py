@@ -8,6 +8,7 @@
     Poisson            0, 1, 2, ...                 mu log(mu/x) + x - mu
     Exponential        positive, e.g. a time        mu/x - 1 - log(mu/x)
     LogNormal          positive, e.g. a time        that of a Gaussian of unknown variance, of log mu and log x
+    Exact              any number, without noise    0 if x = mu, else infinite
     Product            one of these for each objective
 
 The parameter of a LogNormal objective is its geometric mean: kernels see logarithms (units.py).
@@ -29,7 +30,7 @@ from prepex.errors import InputError, shown
 from prepex.units import Units
 
 # Codes of _kernels/laws/law.py, which importing this module must not load.
-GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT = LAWS = 0, 1, 2, 3, 4
+GAUSSIAN, BERNOULLI, POISSON, EXPONENTIAL, STUDENT, EXACT = LAWS = 0, 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -493,6 +494,17 @@ class Exponential(_Simple):
     code: ClassVar[int] = EXPONENTIAL
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Exact(_Simple):
+    """An objective without noise, such as a price: the first outcome of an arm is the truth.
+
+    >>> Product([Gaussian(variance=1.0), Exact()]).divergence([0.0, 3.0], [1.0, 3.0]), Exact().divergence([1.0], [2.0])
+    (0.5, inf)
+    """
+
+    code: ClassVar[int] = EXACT
+
+
 @dataclass(frozen=True, eq=False, init=False)
 class Product(Family):
     """A family for each objective, independent given the arm.
@@ -560,6 +572,7 @@ FAMILIES: dict[str, type[Family]] = {
     "Poisson": Poisson,
     "Exponential": Exponential,
     "LogNormal": LogNormal,
+    "Exact": Exact,
     "Product": Product,
 }
 

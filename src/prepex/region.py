@@ -16,7 +16,7 @@ from prepex import _checks
 from prepex._checks import Floats
 from prepex._kernels.course import Course
 from prepex._kernels.laws.fresh import LawFresh
-from prepex._kernels.laws.law import BERNOULLI, EXPONENTIAL, POISSON, STUDENT, divergence
+from prepex._kernels.laws.law import BERNOULLI, EXACT, EXPONENTIAL, POISSON, STUDENT, divergence
 from prepex.errors import InputError
 
 # Fixed before any data: a constant is sharpest near n of about ten times itself.
@@ -80,6 +80,9 @@ def intervals(course: Course, delta: float) -> Floats:
         for q in range(L):
             scale, law, mean = inst.scale[k, q], inst.law[q], inst.M[k, q]
             if inst.N[k] > 0 and np.isfinite(fresh.penalty[k, q]) and (law != STUDENT or scale > 0):
+                if law == EXACT:
+                    found[k, q] = mean
+                    continue
                 room = (level + fresh.penalty[k, q]) / inst.N[k]
 
                 def price(x: float, law: int = law, mean: float = mean, scale: float = scale) -> float:

@@ -165,7 +165,7 @@ def parse_limit(text: str) -> Limit:
     >>> parse_limit("toxicity <= 0.3"), parse_limit("gain - 0.5*cost >= 2")
     (Limit(toxicity at most 0.3), Limit(gain - 0.5 cost at least 2))
     """
-    given = re.fullmatch(r"(.+?)(<=|>=)([^<>=]+)", text.strip())
+    given = re.fullmatch(r"([^<>]+)(<=|>=)([^<>=]+)", text.strip())
     bound = plain_number(given[3].strip()) if given else None
     weights: dict[str, float] = {}
     if given and bound is not None:

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels import ledger, margin, search, star, steps
+from prepex._kernels import ledger, margin, search, star
 from prepex._kernels.course import FOLLOW, FOLLOW_NOTHING, FRAPPE, PRETS, RULE, TNS, Course
 from prepex._kernels.laws import point
+from prepex._kernels.rules.frappe import frappe_step
+from prepex._kernels.rules.prets import prets_step
+from prepex._kernels.rules.tns import tns_step
 
 # The order is that of the table.
 DOORS: tuple[Any, ...] = (
@@ -21,11 +24,11 @@ DOORS: tuple[Any, ...] = (
     ledger.refresh,
     ledger.collect,
     margin.margin,
-    steps.frappe_step,
-    steps.tns_step,
-    steps.prets_step,
+    frappe_step,
+    tns_step,
+    prets_step,
 )
-STEPS = {FRAPPE: steps.frappe_step, TNS: steps.tns_step, PRETS: steps.prets_step}
+STEPS = {FRAPPE: frappe_step, TNS: tns_step, PRETS: prets_step}
 INT, FLOAT = np.int64(0), 0.0
 
 

@@ -25,7 +25,9 @@ from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import move, refresh
 from prepex._kernels.margin import BETTER, WORSE, add_fresh, end_pilot, margin, may_reach
 from prepex._kernels.pilot import set_prices
-from prepex._kernels.steps import frappe_step, prets_step, tns_step
+from prepex._kernels.rules.frappe import frappe_step
+from prepex._kernels.rules.prets import prets_step
+from prepex._kernels.rules.tns import tns_step
 
 # A rule that follows the margin has it after every pull at first, then once in such a part of the run. The stop
 # does not wait for it: `margin_from` looks after every pull.

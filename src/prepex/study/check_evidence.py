@@ -1,9 +1,12 @@
 """The evidence behind the thresholds heuristic and kaufmann_koolen, for check.py: what the cheapest instance with
 another Pareto set costs, by definition and numpy only.
 
-A piece of alternatives is a star: a hub arm j and constraints (a, f), each w_f . (x_j - x_a) >= slack_f.
+A piece of alternatives is a star: a hub arm j and constraints (a, f), each w_f . (x_j - x_a) >= slack_f; a = -1 for a
+limit of the hub itself, g_f . x_j >= level_f.
     Remove(i, j)   j comes to dominate i, both of P (with a tolerance, any j): hub j, the constraints (i, f) of all
-    Add(j)         j comes to be Pareto optimal: hub j, for every a of P one facet f; branch and bound over the choices
+                   facets, and the limits of a j outside P
+    Add(j)         j comes to be in the answer: hub j, its limits, for every a of P one facet f; branch and bound
+    Break(i, c)    i of P comes to break a limit: it alone moves
 The closest point of a star by its dual, concave in y >= 0 (docs/certified.md, step 6, has the case of one constraint):
     D(y) = sum_k N_k d(M_k, x_k) + sum_c y_c left_c,   left_c = w_c . (x_a - x_hub) + slack_c = dD/dy_c
 
@@ -19,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex.study.check_facts import Design, Facts
-from prepex.study.check_laws import BLIND, divergence, tilted
+from prepex.study.check_laws import BLIND, divergence, tilted, to_border
 from prepex.study.check_read import refuse
 
 Floats = NDArray[np.float64]
@@ -35,8 +38,11 @@ class Stars:
 
     def __init__(self, design: Design, facts: Facts) -> None:
         whole = facts.whole
-        self.W, self.N, self.M, self.S = design.W, whole.n, whole.mean, whole.score
-        self.slack = design.slack
+        m = design.n_facets
+        self.rows, self.slack, self.level = design.W, design.slack, design.levels(facts.origin)
+        self.W, self.N, self.M, self.S = design.W[:m], whole.n, whole.mean, whole.score[:, :m]
+        self.over = whole.score[:, m:] - self.level[m:]
+        self.own: Links = [(-1, row) for row in range(m, len(design.W))]
         self.covariance, self.laws = design.covariance, [law for law, _ in design.laws or ()]
         K, L = self.M.shape
         self.scale, self.cap = np.ones((K, L)), np.full(K, np.inf)
@@ -49,7 +55,7 @@ class Stars:
             if law == "shared":
                 self.laws[q] = "gaussian"
                 self.scale[:, q] = square.sum() / free if free >= 2 and square.sum() > 0 else BLIND
-        single = bool(((self.W != 0.0).sum(axis=1) == 1).all())
+        single = bool(((self.rows != 0.0).sum(axis=1) == 1).all())
         # Facets of one objective each: the hub pools with the arms above it, convex or not.
         self.plain = bool(self.laws) and single and "student" not in self.laws and not self.slack.any()
         if not self.plain:
@@ -85,14 +91,14 @@ class Stars:
 
     def _dual(self, hub: int, links: Links, y: Floats) -> tuple[float, Floats, Floats, Floats]:
         """D, its gradient, minus its second derivative, and the hub's scores."""
-        chosen = [f for _, f in links]
-        facets = self.W[chosen]
-        arms = sorted({a for a, _ in links})
-        place = np.array([arms.index(a) for a, _ in links])
+        chosen, ends = [f for _, f in links], np.array([a for a, _ in links])
+        facets = self.rows[chosen]
         value, x_hub, soft_hub = self._moved(hub, y @ facets)
         left, Q = self.slack[chosen] - facets @ x_hub, facets @ soft_hub @ facets.T
-        for p, a in enumerate(arms):
-            own = np.flatnonzero(place == p)
+        limits = ends < 0
+        left[limits] += self.level[chosen][limits] - facets[limits] @ self.M[0]
+        for a in sorted({a for a, _ in links if a >= 0}):
+            own = np.flatnonzero(ends == a)
             cost, x, soft = self._moved(a, -y[own] @ facets[own])
             value += cost
             left[own] += facets[own] @ x
@@ -118,42 +124,68 @@ class Stars:
     def _pooled(self, hub: int, links: Links) -> tuple[float, Floats]:
         """Facets of one objective each."""
         scores, cost = self.S[hub].copy(), 0.0
-        for f in {f for _, f in links}:
+        for f in range(len(self.W)):
             q = int(np.flatnonzero(self.W[f])[0])
+            low, high = -math.inf, math.inf
+            for _, row in (link for link in links if link[0] < 0 and self.rows[link[1], q] != 0.0):
+                # A limit on the same objective, from below or from above.
+                if self.rows[row, q] * self.W[f, q] > 0:
+                    low = max(low, self.level[row])
+                else:
+                    high = min(high, -self.level[row])
             weight, total, pool = self.N[hub], self.N[hub] * self.S[hub, f], [hub]
-            for a in sorted((a for a, g in links if g == f), key=lambda a: -self.S[a, f]):
+            above = sorted((a for a, g in links if g == f), key=lambda a: -self.S[a, f])
+            for a in above:
                 if self.S[a, f] > total / weight:
                     weight, total = weight + self.N[a], total + self.N[a] * self.S[a, f]
                     pool.append(a)
-            if len(pool) > 1:
-                scores[f] = total / weight
+            free = total / weight if len(pool) > 1 else self.S[hub, f]
+            scores[f] = min(max(free, low), high)
+            if scores[f] != free:
+                pool = [hub, *(a for a in above if self.S[a, f] > scores[f])]
+            if scores[f] != self.S[hub, f] or len(pool) > 1:
                 x = float(scores[f] / self.W[f, q])
                 cost += sum(
                     self.N[k] * divergence(self.laws[q], float(self.M[k, q]), x, float(self.scale[k, q])) for k in pool
                 )
         return cost, scores - self.W @ self.M[0]
 
-    def remove(self, i: int, j: int) -> float:
-        """j comes to dominate i, by as much as matters."""
-        cap = min(self.cap[i], self.cap[j])
-        if cap <= 0 or np.all(self.S[j] >= self.S[i] + self.slack):
+    def remove(self, i: int, j: int, held: bool) -> float:
+        """j comes to dominate i, by as much as matters; `held`: and to meet the limits."""
+        cap, m = min(self.cap[i], self.cap[j]), len(self.W)
+        feasible = not held or bool(np.all(self.over[j] >= 0))
+        if cap <= 0 or (feasible and np.all(self.S[j] >= self.S[i] + self.slack[:m])):
             return 0.0
-        return min(self.value(j, [(i, f) for f in range(len(self.W))])[0], float(cap))
+        links = [(i, f) for f in range(m)] + (self.own if held else [])
+        return min(self.value(j, links)[0], float(cap))
+
+    def breaking(self, i: int) -> float:
+        """i comes to break a limit."""
+        found, m = math.inf, len(self.W)
+        for c, off in enumerate(self.over[i].tolist()):
+            g, level = self.rows[m + c], float(self.level[m + c])
+            if not self.laws:
+                cost = 0.5 * self.N[i] * off**2 / float(g @ self.covariance[i] @ g)
+            else:
+                laws = list(zip(self.laws, self.scale[i].tolist()))
+                cost = to_border(laws, float(self.N[i]), self.M[i].tolist(), g, off, level, float(self.cap[i]))
+            found = min(found, cost if off > 0 else 0.0)
+        return found
 
     def add(self, j: int, front: Iterable[int], ceiling: float) -> float:
-        """j comes to be Pareto optimal; exact below the ceiling."""
+        """j comes to be in the answer; exact below the ceiling."""
         front = list(front)
         rest = self.S[front] - self.W @ self.M[0]
         best = min(float(self.cap[[j, *front]].min()), ceiling)
         size = 1e-12 * (np.abs(self.S).max(axis=0) + 1e-300)
-        nodes: list[Links] = [[]]
+        nodes: list[Links] = [self.own]
         while nodes and best > 0:
             links = nodes.pop()
             value, scores = self.value(j, links) if links else (0.0, self.S[j] - self.W @ self.M[0])
             if value >= best:
                 continue
-            left = rest - scores + self.slack
-            left[[front.index(a) for a, _ in links]] = 0.0
+            left = rest - scores + self.slack[: len(self.W)]
+            left[[front.index(a) for a, _ in links if a >= 0]] = 0.0
             above = (left > size).all(axis=1)
             if not above.any():
                 best = value
@@ -218,12 +250,13 @@ def arm_values(design: Design, facts: Facts, front: Bools, needed: float, paper:
     # With a tolerance an arm outside P may come to beat one of P before it belongs to P itself.
     rivals = range(K) if design.slack.any() else inside
     for i in inside:
-        values[i] = min((stars.remove(i, j) for j in rivals if j != i), default=math.inf)
+        beaten = (stars.remove(i, j, held=not front[j]) for j in rivals if j != i)
+        values[i] = min(min(beaten, default=math.inf), stars.breaking(i))
     for j in outside:
         values[j] = stars.add(j, inside, max(min(values), ceiling))
     evidence = min(values)
     if paper:
-        evidence = min((stars.remove(i, j) for i in inside for j in outside), default=math.inf)
+        evidence = min((stars.remove(i, j, held=True) for i in inside for j in outside), default=math.inf)
 
     def discounted(Z: float) -> float:
         """A shared variance is only estimated."""

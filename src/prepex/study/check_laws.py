@@ -213,6 +213,36 @@ def _top(at: Callable[[float], tuple[float, float]]) -> float:
     return at(low)[0]
 
 
+def to_border(
+    laws: Sequence[tuple[str, float]], n: float, means: Sequence[float], g: Floats, off: float, level: float, cap: float
+) -> float:
+    """min of n d(mean, x) with g . x = level, off = g . mean - level; never more than cap, if several laws are seen."""
+    seen = [int(q) for q in np.flatnonzero(g)]
+    if off == 0.0 or cap <= 0.0:
+        return 0.0
+    if len(seen) == 1:
+        (law, var), x = laws[seen[0]], float(level / g[seen[0]])
+        low, high = RANGES.get(law, (-math.inf, math.inf))
+        return n * divergence(law, means[seen[0]], x, var) if low < x < high else math.inf
+    side = math.copysign(1.0, off)
+    # The end of its range that an objective is pushed to.
+    ends = [RANGES.get(laws[q][0], (-math.inf, math.inf))[int(side * g[q] < 0)] for q in seen]
+    if side * sum(g[q] * (end - means[q]) for q, end in zip(seen, ends)) > -abs(off):
+        return math.inf
+
+    def at(y: float) -> tuple[float, float]:
+        value, slope = 0.0, abs(off)
+        for q in seen:
+            x = tilted(laws[q][0], means[q], side * y * g[q] / n, laws[q][1])
+            if not math.isfinite(x):
+                return -math.inf, -math.inf
+            value += n * divergence(laws[q][0], means[q], x, laws[q][1])
+            slope += side * g[q] * (x - means[q])
+        return value + y * slope, slope
+
+    return min(max(_top(at), 0.0), cap)
+
+
 class Tests:
     """e of every pair and facet, and of every arm and limit. `slack`: of the facets; limits are the rows of W after."""
 
@@ -258,38 +288,10 @@ class Tests:
                 paid = _normal_gamma(*map(float, (ss, *prior, n, pilot.n[k], moved)))
             return 0.5 * n * math.log1p(off * off * n / ss) - paid
         paid = sum(self.penalty(k, q) for q in seen)
-        return min(self.to_border(k, row, seen, off, level), CERTAIN) - paid if math.isfinite(paid) else -math.inf
-
-    def to_border(self, k: int, row: int, seen: Sequence[int], off: float, level: float) -> float:
-        """min of N_k d(M_k, x) with g . x = level."""
-        late, g, n = self.late, self.W[row], float(self.late.n[k])
-        means = [float(late.mean[k, q]) for q in range(g.size)]
-        known = [self.laws[q][1] if self.laws[q][0] not in UNKNOWN else late.square[k, q] / n for q in range(g.size)]
-        if self.least(k) <= 0.0:
-            return 0.0
-        if len(seen) == 1:
-            q = seen[0]
-            x = level / g[q]
-            outside = self.laws[q][0] in ("bernoulli", "poisson", "exponential") and x <= 0.0
-            outside = outside or (self.laws[q][0] == "bernoulli" and x >= 1.0)
-            return math.inf if outside else n * divergence(self.laws[q][0], means[q], x, known[q])
-        side = math.copysign(1.0, off)
-        # The end of its range that an objective is pushed to.
-        ends = [RANGES.get(self.laws[q][0], (-math.inf, math.inf))[int(side * g[q] < 0)] for q in seen]
-        if side * sum(g[q] * (end - means[q]) for q, end in zip(seen, ends)) > -abs(off):
-            return math.inf
-
-        def at(y: float) -> tuple[float, float]:
-            value, slope = 0.0, abs(off)
-            for q in seen:
-                x = tilted(self.laws[q][0], means[q], side * y * g[q] / n, known[q])
-                if not math.isfinite(x):
-                    return -math.inf, -math.inf
-                value += n * divergence(self.laws[q][0], means[q], x, known[q])
-                slope += side * g[q] * (x - means[q])
-            return value + y * slope, slope
-
-        return min(max(_top(at), 0.0), self.least(k))
+        means, squares = late.mean[k].tolist(), late.square[k] / n
+        laws = [(law, float(squares[q]) if law in UNKNOWN else var) for q, (law, var) in enumerate(self.laws)]
+        cost = to_border(laws, n, means, self.W[row], off, level, self.least(k))
+        return min(cost, CERTAIN) - paid if math.isfinite(paid) else -math.inf
 
     def stream(self, i: int, j: int, f: int, own: bool) -> float:
         """Of one Gaussian stream w . X of unknown variance."""

@@ -195,12 +195,12 @@ def limit_cost(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
 
 @kernel
 def limit_bound(inst: LawInstance, j: Int) -> float:
-    """A lower bound of what it takes for j to meet all limits: the dearest one alone."""
+    """A lower bound of what it takes for j to meet all limits: the dearest one alone, but no more than a star's cap."""
     bound = 0.0
     for row in range(inst.n_facets, inst.S.shape[1]):
         if inst.S[j, row] < 0.0:
             bound = max(bound, limit_cost(inst, j, np.int64(row))[0])
-    return bound * (1.0 - 1e-12)
+    return min(bound, inst.cap[j]) * (1.0 - 1e-12)
 
 
 @kernel
