@@ -11,6 +11,7 @@ import numpy as np
 
 from prepex._kernels.instance import Floats, Instance, Int, ratio
 from prepex._kernels.jit import kernel, part
+from prepex._kernels.margin import Fresh, end_pilot
 from prepex._kernels.mixture import AS_RIVAL, IN_FRONT, OUT_OF_FRONT
 
 # A ratio beyond this says no more, and exp(-2 c) of it is still a number.
@@ -57,3 +58,10 @@ def set_prices(inst: Instance, doubt: Floats, price: Floats) -> None:
         price[IN_FRONT, k] = np.log(m / share)
         price[OUT_OF_FRONT, k] = np.log((1.0 - part_k) / share)
         price[AS_RIVAL, k] = -np.log(part_k)
+
+
+@kernel
+def leave_pilot(fresh: Fresh, near: Instance, doubt: Floats, price: Floats) -> None:
+    """All that the pilot is for, after its last pull."""
+    set_prices(near, doubt, price)
+    end_pilot(fresh, near)
