@@ -50,6 +50,8 @@ SAMPLE = (
     "Bernoulli, certified, certified, limits, tolerance",
     "shared, certified, running, limits",
     "exponential, heuristic, running, limits",
+    "price, certified, certified, limits",
+    "price, certified, running, tolerance",
 )
 PLANS = {plan[0]: plan for plan in plans()}
 
