@@ -285,6 +285,20 @@ def test_a_log_that_no_study_would_write(cases, what):
     assert lines == case.lines
 
 
+def test_what_has_no_noise_is_the_same_in_every_outcome(cases):
+    case = cases("price, certified, certified, limits")
+    events = events_of(case)
+    one = [event for event in events if event["kind"] == "told" and len(event["data"]["outcome"]) == 2][12]
+    one["data"]["outcome"]["v"] += 0.5
+    lines = sealed(events, 0)
+    certificate = replaced(case.certificate, ("log", "hash"), json.loads(lines[-1])["hash"])
+    (problem,) = check(certificate, lines).problems
+    assert "as it was: it has no noise" in problem
+    for known in ({"u": {"a": 1.0}}, {"v": {"d": 1.0}}, {"v": {}}, {}):
+        wrong = replaced(case.certificate, ("settings", "known"), known)
+        assert not check(wrong).ok
+
+
 def test_a_lease_that_ended_must_have_been_written_down(tmp_path):
     from datetime import datetime, timedelta
 
