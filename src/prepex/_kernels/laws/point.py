@@ -456,7 +456,8 @@ def start_law(inst: LawInstance, j: Int, s: Search, cap: float) -> float:
         broken = broken or limit_gap(inst, j, row) > 0.0
         if limit_gap(inst, j, row) > 0.0 and inst.V[j, row] == 0.0:
             v = np.inf
-    if broken and v == 0.0:
+    # Where nothing is known of an arm's variance yet, nothing is dear.
+    if broken and v == 0.0 and cap > 0.0:
         if inst.plain:
             settle_pools(inst, j, n, s)
             for f in range(inst.n_facets):
