@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 # Processes beside this one: each starts with a second of imports.
 MOST_HELPERS = 3
-# How often a kernel that is being interpreted looks whether its machine code is there, in seconds.
-LOOK_EVERY = 0.5
 
 _children: list[subprocess.Popen[bytes]] = []
 _asked: set["Task"] = set()
@@ -63,7 +61,7 @@ def consider(kernel: Any, kind: Any, args: tuple[Any, ...], spent: float) -> Non
     try:
         from prepex._kernels.compiler import make, tasks_of
 
-        _looks[kernel, kind] = now + LOOK_EVERY
+        _looks[kernel, kind] = now + engine.LOOK_EVERY
         tasks, working = tasks_of(kernel, args), _working()
         missing = [task for task in tasks if not task.done and not task.on_disk]
         if not missing or (spent > engine.WAIT_AFTER and not working):
