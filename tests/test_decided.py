@@ -8,7 +8,8 @@ from prepex._kernels.mixture import AS_RIVAL, IN_FRONT, OUT_OF_FRONT
 from prepex.standing import Standing
 from prepex.stopping import Certified
 from prepex.study.certificate import _tests, make_certificate
-from prepex.study.check import arm_tests, check
+from prepex.study.check import check
+from prepex.study.check_tests import arm_tests
 from prepex.study.config import Config
 
 TRUTH = np.array([[2.0, 0.1], [0.2, 2.0], [0.1, 0.3], [1.2, 1.1], [0.6, 0.4]])
@@ -106,10 +107,13 @@ class _Table:
     """Evidence of all pairs, as the checker asks for it."""
 
     def __init__(self, e):
-        self.e = e
+        self.e, self.n_facets = e, e.shape[2]
 
     def of(self, i, j):
         return self.e[i, j]
+
+    def level(self, i, j):
+        return np.zeros((i.size, self.n_facets), dtype=bool)
 
 
 def test_the_checker_subtracts_prices_as_the_engine_does():
@@ -118,7 +122,7 @@ def test_the_checker_subtracts_prices_as_the_engine_does():
     e = rng.uniform(0.0, 30.0, (5, 5, 2))
     for _ in range(200):
         price = rng.uniform(0.0, 12.0, (3, 5))
-        values = arm_tests(front, _Table(e), price)
+        values = arm_tests(front, _Table(e), np.zeros((5, 0)), np.zeros((5, 0)), price)
         for k in np.flatnonzero(~front):
             least = [(e[j, k].min() - price[AS_RIVAL, j]) - price[OUT_OF_FRONT, k] for j in np.flatnonzero(front)]
             assert values[k].value == max(least)
