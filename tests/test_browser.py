@@ -136,6 +136,31 @@ def add_study(storage, name="doses", n=40, arms=("low", "high", EVIL), **setting
     return study
 
 
+def test_tolerances_and_limits_in_the_form_and_on_the_page(page, storage):
+    page.open("new")
+    page.until(lambda: page.shown("#create [name=name]"))
+    page.fill("#create [name=name]", "limited")
+    page.fill("#create [name=arms]", "low\nhigh")
+    page.fill("#objectives [data-part=name]", "harm")
+    page.run("document.querySelector('#create details').open = true")
+    page.fill("#objectives [data-part=tolerance]", "0.5")
+    page.fill("#create [name=limits]", "harm <= 0.3")
+    page.click("#create [name=avoid_infeasible]")
+    page.click("#create button.main")
+    page.until(lambda: page.text("#name") == "limited" and page.text("#log-range") == "1 to 1 of 1")
+    study = Study.open(storage, "limited")
+    settings = study.certificate()["settings"]
+    assert settings["tolerance"] == [0.5] and settings["avoid_infeasible"] is True
+    assert settings["limits"] == [{"weights": [1.0], "at_most": 0.3}]
+    for ticket in study.ask(2):
+        study.tell(ticket.token, [1.0 if ticket.arm == "high" else 0.0])
+    page.until(lambda: "looks dominated" not in page.text("#arms") and "infeasible: breaks" in page.text("#arms"))
+    assert "0.5 in harm" in page.text("#design") and "harm at most 0.3" in page.text("#design")
+    shapes = page.run("return document.querySelector('#means > .plot').layout.shapes.map((shape) => shape.x0)")
+    assert shapes == [0.3]
+    page.check_quiet()
+
+
 def test_a_study_from_the_form_to_the_certificate(page, storage, downloads):
     page.open()
     page.click("a[href='#/new']")

@@ -21,6 +21,7 @@ from prepex.family import Product as Product
 from prepex.limits import Limit as Limit
 from prepex.problem import Problem as Problem
 from prepex.runs import Runs as Runs
+from prepex.settings import Settings as Settings
 from prepex.simulation import simulate as simulate
 from prepex.solvers import Alternative as Alternative
 from prepex.study.handout import BlockedError as BlockedError
