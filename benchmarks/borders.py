@@ -20,13 +20,10 @@ from rich.table import Table
 from scipy.stats import beta
 
 from benchmarks.guarantee import TooEarly
-from prepex import Bernoulli, Cone, Exponential, Gaussian, LogNormal, Poisson, Problem, Product
-from prepex.judge import Judge
-from prepex.limits import limits_of
-from prepex.run import Setting
+from prepex import Bernoulli, Cone, Exponential, Gaussian, LogNormal, Poisson, Problem, Product, simulate
 from prepex.sampling import InformationDirected
-from prepex.simulation import Job, one_run
 from prepex.stopping import Certified
+from prepex.tolerance import slack_of
 
 Bools = NDArray[np.bool_]
 DELTA, MOST, RUNS = 0.1, 3000, 300
@@ -104,7 +101,7 @@ def questions() -> dict[str, Question]:
             [[10.0, 0.3], [11.0, 0.2], [30.0, 0.3]],
             Product([LogNormal(noise=0.04), Bernoulli()]),
             minimise=("u", "v"),
-            tolerance=[float(np.log(1.1)), 0.1],
+            tolerance={"u": "10%", "v": 0.1},
             at_most={"v": 0.45},
         ),
         "doses": question([[0.5, 0.3], [0.9, 0.34], [0.2, 0.05]], dose, minimise=("v",), at_most={"v": 0.3}),
@@ -131,24 +128,16 @@ def right(S: Any, over: Any, slack: Any, answer: Bools) -> bool:
 def run(question: Question, threshold: Certified, n_runs: int, seed: int = 5) -> Cell:
     """So many runs at DELTA; `right` looks at what they answer."""
     problem, asked = question
-    tolerance = asked.get("tolerance")
-    sides = {side: asked[side] for side in ("at_most", "at_least") if side in asked}
-    limits = limits_of(problem.labels, family=problem.family, **sides) if sides else None
-    stopped, wrong, pulls = 0, 0, []
-    for number in range(n_runs):
-        key = int(np.random.SeedSequence((seed, number, 1)).generate_state(1, np.uint64)[0])
-        given = problem.family, problem.cone, problem.labels, InformationDirected(), threshold, key
-        setting = Setting.make(*given, tolerance=tolerance, limits=limits)
-        truth = np.array(problem.inner_means)
-        over = np.zeros((len(truth), 0)) if limits is None else truth @ limits.rows.T - limits.level
-        size = 1, MOST, (seed, number, 0), number
-        judge = Judge.of(problem, tolerance)
-        record = one_run(Job(setting, truth, (threshold,), (DELTA,), (), *size, "information", judge))
-        pulls.append(record.n_pulls)
-        if record.time[0, 0] > 0:
-            stopped += 1
-            wrong += not right(truth @ setting.facets.T, over, setting.slack, record.answer[0, 0])
-    return Cell(n_runs, stopped, wrong, float(np.mean(pulls)))
+    given = {"threshold": threshold, "deltas": DELTA, "n_runs": n_runs, "seed": seed, "max_pulls": MOST}
+    runs = simulate(problem, sampling=InformationDirected(), **given, **asked)
+    truth, limits = np.array(problem.inner_means), runs.limits
+    slack = slack_of(asked.get("tolerance"), problem.cone, problem.labels, problem.units)
+    slack = np.zeros(problem.cone.n_facets) if slack is None else slack
+    over = np.zeros((len(truth), 0)) if limits is None else truth @ limits.rows.T - limits.level
+    S = (truth * problem.labels.signs) @ problem.cone.facets.T
+    stopped = [record for record in runs.records if record.time[0, 0] > 0]
+    wrong = sum(not right(S, over, slack, record.answer[0, 0]) for record in stopped)
+    return Cell(n_runs, len(stopped), wrong, float(np.mean([record.n_pulls for record in runs.records])))
 
 
 def measure(n_runs: int = RUNS, margin: float = -4.0) -> Iterator[tuple[str, Cell, Cell]]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from prepex import Bernoulli, Cone, Exponential, Gaussian, Limit, LogNormal, Poisson, Product, Study
+from prepex import Bernoulli, Cone, Exact, Exponential, Gaussian, Limit, LogNormal, Poisson, Product, Study
 from prepex.stopping import Certified
 from prepex.study.check import Checker
 from prepex.study.check_log import GENESIS, canonical
@@ -45,6 +45,7 @@ FAMILIES = {
     "product": Product([Poisson(), Gaussian(variance=0.09)]),
     "times": LogNormal(),
     "time and dose": Product([LogNormal(shared=True), Bernoulli()]),
+    "price": Product([Gaussian(variance="unknown"), Exact()]),
 }
 # Means of high and low, by law.
 TRUTH = {
@@ -100,14 +101,21 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
     singles = given.families if isinstance(given, Product) else (given,) * 2
     # The thresholds differ in what they need; the laws in how many outcomes their tests need to say anything.
     scale = 6.0 if threshold == "kaufmann_koolen" else 1.0
-    plain = ("variance", "variances", "correlated", "per arm", "product")
+    plain = ("variance", "variances", "correlated", "per arm", "product", "price")
     short = 18 if threshold != "certified" or family in plain else 36
 
     asked = dict(QUESTIONS[question])
+    if "tolerance" in asked:
+        # Of what is compared by factors, a share.
+        kinds = {name: type(single).__name__ for name, single in zip(OBJECTIVES, singles, strict=True)}
+        asked["tolerance"] = {q: "5%" if kinds[q] == "LogNormal" else eps for q, eps in asked["tolerance"].items()}
     if "limits" in asked:
         # Half way between the arms that are high in it and those that are low.
         kind = type(singles[1]).__name__
         asked["limits"] = [Limit({"v": 1.0}, at_most=scale * sum(TRUTH.get(kind, TRUTH["gaussian"])) / 2)]
+
+    if family == "price":
+        asked["known"] = {"v": {"a": TRUTH["gaussian"][1]}}
 
     def draw(arm: str) -> list[float]:
         found = []
@@ -116,6 +124,8 @@ def make_case(name: str, family: str, threshold: str, status: str, question: str
             mean = TRUTH.get(kind, TRUTH["gaussian"])[0 if high else 1]
             if kind == "Bernoulli":
                 found.append(float(rng.random() < mean))
+            elif kind == "Exact":
+                found.append(mean)
             elif kind == "Gaussian":
                 found.append(float(rng.normal(scale * mean, 0.3)))
             elif kind == "LogNormal":

@@ -1,5 +1,8 @@
 """The contracts, over all rules, families and thresholds."""
 
+import re
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -87,3 +90,23 @@ def test_every_rule_finds_the_set(pair, threshold):
     rule, problem = pair
     runs = simulate(problem, sampling=rule, threshold=threshold, deltas=[0.05], n_runs=2, seed=5)
     assert all(row["stopped"] and row["correct"] for row in runs.rows())
+
+
+def test_every_place_that_lists_the_rules_lists_all_of_them():
+    from typer.main import get_command
+
+    from prepex.cli import app
+    from prepex.sampling import RULES as NAMED
+    from prepex.server.bodies import Create
+
+    def listed(text):
+        return set(re.findall(r"[a-z]+", text.partition(";")[0])) - {"or"}
+
+    # Live, a rule knows no truth and stops by a threshold.
+    live = {name for name, kind in NAMED.items() if not kind.own and name != "oracle"}
+    commands = get_command(app).commands
+    run = {option.name: option for option in commands["run"].params}
+    create = {option.name: option for option in commands["study"].commands["create"].params}
+    assert listed(run["rule"].help) == set(NAMED)
+    assert listed(create["rule"].help) == live
+    assert set(get_args(Create.model_fields["rule"].annotation)) == live

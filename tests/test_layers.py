@@ -12,7 +12,7 @@ LAYERS = (
     ("_checks",),
     ("_named", "units"),
     ("cone", "family", "labels", "region", "tables"),
-    ("limits", "problem", "tolerance"),
+    ("exact", "limits", "problem", "tolerance"),
     ("judge", "reasons", "solvers"),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),

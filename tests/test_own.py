@@ -5,10 +5,11 @@ import pytest
 
 from prepex import Cone, Experiment, Gaussian, simulate
 from prepex._kernels.course import CALM, CALM_CHANCE, FIRST, RISK, SECOND
-from prepex._kernels.elimination import ACCEPTED, REJECTED, ape_index, ape_radius, auer_radius
-from prepex._kernels.hedge import hedge_learn, hedge_weights
 from prepex._kernels.own import own_stops, propose_own
-from prepex._kernels.posterior import draw_set, sort_arms
+from prepex._kernels.rules.ape import ape_index, ape_radius
+from prepex._kernels.rules.auer import ACCEPTED, REJECTED, auer_radius
+from prepex._kernels.rules.hedge import hedge_learn, hedge_weights
+from prepex._kernels.rules.psips import draw_set, sort_arms
 from prepex.instances import correlated
 from prepex.sampling import APE, PSIPS, Auer, FraPPE
 

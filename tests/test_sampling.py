@@ -8,6 +8,7 @@ from prepex import Experiment, Problem, characteristic_time, evidence
 from prepex._kernels import course as kernels
 from prepex._kernels.margin import KIND
 from prepex._kernels.mixture import OUT_OF_FRONT
+from prepex._kernels.propose import propose
 from prepex.instances import covboost
 from prepex.sampling import AcceleratedPreTS, FraPPE, InformationDirected, TnS
 from prepex.stopping.threshold import mixture_cost
@@ -78,7 +79,7 @@ def test_information_directed_pulls_in_proportion_to_information():
     pulls = course.whole[kernels.PULLS]
     for shift in range(4000):  # other keys, the same state
         course.key[0] = np.uint64(shift)
-        pulled[kernels.propose(course, np.zeros(20, dtype=np.int64), np.int64(0))] += 1
+        pulled[propose(course, np.zeros(20, dtype=np.int64), np.int64(0))] += 1
     assert course.whole[kernels.PULLS] == pulls
     np.testing.assert_allclose(pulled / 4000, share, atol=4 * 0.5 / np.sqrt(4000))
 
@@ -96,7 +97,7 @@ def test_following_the_margin_pulls_the_two_arms_of_the_binding_test():
     counts, pulled = course.fresh.N, np.zeros(20)
     for shift in range(4000):
         course.key[0] = np.uint64(shift)
-        pulled[kernels.propose(course, np.zeros(20, dtype=np.int64), np.int64(0))] += 1
+        pulled[propose(course, np.zeros(20, dtype=np.int64), np.int64(0))] += 1
     assert set(np.flatnonzero(pulled)) == {better, worse}
     expected = counts[worse] / (counts[better] + counts[worse])
     assert pulled[better] / 4000 == pytest.approx(expected, abs=4 * 0.5 / np.sqrt(4000))

@@ -8,7 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prepex import Bernoulli, Cone, Experiment, Exponential, Gaussian, InputError, LogNormal, Poisson, Product, Study
+from prepex import (
+    Bernoulli,
+    Cone,
+    Exact,
+    Experiment,
+    Exponential,
+    Gaussian,
+    InputError,
+    LogNormal,
+    Poisson,
+    Product,
+    Study,
+)
 from prepex.labels import Labels
 from prepex.limits import Limit, limits_of
 from prepex.stopping import Certified, Heuristic, KaufmannKoolen
@@ -128,6 +140,7 @@ FAMILIES = {
     "shared": Gaussian(variance="unknown", shared=True),
     "times": LogNormal(),
     "shared times": LogNormal(shared=True),
+    "price": Exact(),
 }
 
 
@@ -155,6 +168,7 @@ def random_law_experiment(rng, threshold=None, keep=None, lenient=False, limited
         "exponential": lambda p: float(rng.exponential(p)),
         "times": lambda p: float(np.exp(rng.normal(p, 0.8))),
         "shared times": lambda p: float(np.exp(rng.normal(p, 0.8))),
+        "price": lambda p: float(round(p)),
     }
     truth = rng.uniform(0.2, 2.8, (K, L))
     arms = [*range(K), *rng.integers(K, size=int(rng.integers(10 * K, 300)))]
@@ -260,7 +274,7 @@ def test_it_is_small_and_alone():
     allowed |= {"heapq", "typing", "numpy"}
     paths = [*SOURCE.parent.glob("check*.py")]
     parts = {f"prepex.study.{path.stem}" for path in paths}
-    assert len(parts) == 10
+    assert len(parts) == 11
     for path in paths:
         text = path.read_text()
         assert len(text.splitlines()) < 400

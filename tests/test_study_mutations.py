@@ -50,6 +50,8 @@ SAMPLE = (
     "Bernoulli, certified, certified, limits, tolerance",
     "shared, certified, running, limits",
     "exponential, heuristic, running, limits",
+    "price, certified, certified, limits",
+    "price, certified, running, tolerance",
 )
 PLANS = {plan[0]: plan for plan in plans()}
 
@@ -281,6 +283,20 @@ def test_a_log_that_no_study_would_write(cases, what):
     # Without the change the same log is right.
     lines = sealed(events_of(case), 0)
     assert lines == case.lines
+
+
+def test_what_has_no_noise_is_the_same_in_every_outcome(cases):
+    case = cases("price, certified, certified, limits")
+    events = events_of(case)
+    one = [event for event in events if event["kind"] == "told" and len(event["data"]["outcome"]) == 2][12]
+    one["data"]["outcome"]["v"] += 0.5
+    lines = sealed(events, 0)
+    certificate = replaced(case.certificate, ("log", "hash"), json.loads(lines[-1])["hash"])
+    (problem,) = check(certificate, lines).problems
+    assert "as it was: it has no noise" in problem
+    for known in ({"u": {"a": 1.0}}, {"v": {"d": 1.0}}, {"v": {}}, {}):
+        wrong = replaced(case.certificate, ("settings", "known"), known)
+        assert not check(wrong).ok
 
 
 def test_a_lease_that_ended_must_have_been_written_down(tmp_path):

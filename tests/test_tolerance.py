@@ -6,7 +6,7 @@ import reference_laws
 from law_cases import law_sweep
 from scipy.optimize import minimize_scalar
 
-from prepex import Bernoulli, Cone, Gaussian, Poisson, Problem, characteristic_time, evidence
+from prepex import Bernoulli, Cone, Experiment, Gaussian, Poisson, Problem, characteristic_time, evidence
 from prepex._kernels.instance import make_known
 from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import make_instance
@@ -329,3 +329,9 @@ def test_a_rule_with_its_own_stop_knows_no_tolerance():
     problem = Problem([[0.7, 0.5], [0.2, 0.1]], family=Gaussian(variance=0.2), cone=Cone.orthant(2))
     with pytest.raises(InputError, match="knows no tolerance"):
         Setting.make(problem.family, problem.cone, problem.labels, APE(), as_threshold("own"), 1, tolerance=0.1)
+
+
+def test_a_tolerance_of_the_whole_range_of_a_share_is_refused():
+    with pytest.raises(InputError, match="tolerance of 'cured' must be below 1, as its outcomes are 0 or 1, got 1"):
+        Experiment(2, ("cured",), family=Bernoulli(), tolerance=1.0)
+    Experiment(2, ("cured",), family=Bernoulli(), tolerance=0.999)

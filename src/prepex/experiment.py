@@ -18,8 +18,10 @@ from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, propose_own
+from prepex._kernels.propose import propose as propose_next
 from prepex.alternatives import Evidence
 from prepex.errors import InputError
+from prepex.exact import exact_objectives, filled, require_agreement, table_of
 from prepex.numerals import plural
 from prepex.reasons import in_words as breaking_words
 from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_options
@@ -124,6 +126,7 @@ class Experiment:
             settings.seed,
         )
         self.max_pulls, self.max_pending = settings.max_pulls, settings.max_pending
+        self._exact, self._known = exact_objectives(self.family, self.labels), table_of(settings.known, self.labels)
         # What was told; after `restore` only what was told since.
         self._log: list[Told] = []
         self._n_pulls = self._before = 0
@@ -195,7 +198,7 @@ class Experiment:
     def _next(self, out: Any, avoided: set[int]) -> int:
         if self._course is None:
             return int(np.argmin(self.counts + out))
-        propose = propose_own if self.setting.rule.stops_itself else kernels.propose
+        propose = propose_own if self.setting.rule.stops_itself else propose_next
         ahead = np.int64(out.sum())
         if avoided:
             # To the rule they look tried beyond all others. Where its next test is of such an arm, the least tried
@@ -210,7 +213,8 @@ class Experiment:
     def tell(self, arm: str | int, reward: ArrayLike) -> None:
         """One outcome of an option. Any option may be told, asked for or not: the certificate allows it.
 
-        The outcome is a list in the order of the objectives, or a mapping or a Series that names them.
+        The outcome is a list in the order of the objectives, or a mapping or a Series that names them. By name,
+        objectives without noise may be left out once they are known; another value than the known one is refused.
 
         >>> from prepex import Gaussian
         >>> experiment = Experiment(3, ("gain", "cost"), family=Gaussian(variance=1.0), minimise=("cost",))
@@ -231,16 +235,22 @@ class Experiment:
         [[1.0], [0.0]]
         """
         n_objectives = len(self.labels.objectives)
-        checked = []
+        checked: list[Told] = []
+        sure = self.sure if self._exact else None
         for entry in _checks.in_some_order("outcomes", outcomes):
             told, came = _named.pair("outcomes", entry, ("arm", "reward"))
             arm = _checks.member("arm", told, self.labels.arms)
+            if sure is not None:
+                came = filled(came, sure[arm], self.labels.objectives, "reward")
             ordered = _named.in_order("reward", came, self.labels.objectives)
             numbers = self.family.as_numbers(ordered, n_objectives)
             shape = ("n_objectives", n_objectives)
             reward = _checks.real_array("reward", numbers, shape, known=self.labels.objectives)
             self.family.check_reward(reward, self.labels.objectives)
             checked.append(Told(arm, reward))
+        if sure is not None and checked:
+            arms, rows = np.array([told.arm for told in checked]), np.array([told.reward for told in checked])
+            require_agreement(sure, arms, rows, self._exact, self.labels)
         for told in checked:
             self._take(told)
 
@@ -266,6 +276,7 @@ class Experiment:
             return
         named = dict(zip(self.labels.objectives, given.tolist(), strict=True))
         exact = self.family.summary_values(named, self.labels.objectives, size)
+        require_agreement(self.sure, np.array([number]), given[None], self._exact, self.labels)
         self._require_pilot_over(self.missing_before_summary, size)
         self._take(Told(number, np.array([exact[name] for name in self.labels.objectives]), size))
 
@@ -356,6 +367,8 @@ class Experiment:
             first = int(blocks[0])
             tried = (self.counts > 0) | (np.bincount(who[:first], minlength=K) > 0)
             self._require_pilot_over(self._missing(self.n_pulls + first, tried), int(counts[first]))
+        if self._exact:
+            require_agreement(self.sure, who, rows, self._exact, self.labels)
         if compiled:
             self._run_through(who, rows, counts)
         else:
@@ -522,6 +535,20 @@ class Experiment:
             () if standing is None else standing.near_ties,
             {} if standing is None else standing.reasons,
         )
+
+    @property
+    def exact(self) -> tuple[int, ...]:
+        """The objectives without noise, by their places."""
+        return self._exact
+
+    @property
+    def sure(self) -> Floats:
+        """Values (K, L) of objectives without noise, given in advance or told; nan where there are none."""
+        sure = self._known.copy()
+        if self._exact:
+            on, means = list(self._exact), self.means[:, self._exact]
+            sure[:, on] = np.where(np.isnan(sure[:, on]), means, sure[:, on])
+        return sure
 
     @property
     def tolerance(self) -> tuple[float | str, ...] | None:

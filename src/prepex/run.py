@@ -10,12 +10,12 @@ from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex.cone import Cone
 from prepex.errors import InputError
-from prepex.family import Family, Gaussian, Laws
+from prepex.family import BERNOULLI, Family, Gaussian, Laws
 from prepex.labels import Labels
 from prepex.limits import Limits
 from prepex.sampling import RULES, Oracle, Rule
 from prepex.stopping import Certified, KaufmannKoolen, Own, Threshold
-from prepex.tolerance import Tolerance, slack_of
+from prepex.tolerance import Tolerance, check_tolerance, slack_of
 from prepex.units import Units
 
 
@@ -71,6 +71,10 @@ class Setting:
             if not isinstance(family, Gaussian):
                 raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
             return cls(cone, family.covariances(*shape), None, labels, rule, threshold, key, slack, limits)
+        for q, size in enumerate(check_tolerance(tolerance, cone, labels, family.units(shape[1])) or ()):
+            if laws.codes[q] == BERNOULLI and size >= 1.0:
+                name = labels.objectives[q]
+                raise InputError(f"tolerance of {name!r} must be below 1, as its outcomes are 0 or 1, got {size:g}")
         if rule.stops_itself:
             raise InputError(f"{rule.name} is for Gaussian rewards of known covariance, got {family!r}")
         if isinstance(threshold, KaufmannKoolen) and laws.unknown:

@@ -263,10 +263,9 @@ def clopper_pearson(wrong: int, total: int, confidence: float = 0.99) -> tuple[f
     >>> lower, round(upper, 4)
     (0.0, 0.045)
     """
-    from scipy.stats import binomtest
+    from scipy.special import betaincinv  # scipy.stats has it too, but takes a second to import
 
-    if total == 0:
-        return 0.0, 1.0
-    lower = binomtest(wrong, total, alternative="greater").proportion_ci(confidence, method="exact").low
-    upper = binomtest(wrong, total, alternative="less").proportion_ci(confidence, method="exact").high
+    right = total - wrong
+    lower = betaincinv(wrong, right + 1, 1.0 - confidence) if wrong else 0.0
+    upper = betaincinv(wrong + 1, right, confidence) if right else 1.0
     return float(lower), float(upper)

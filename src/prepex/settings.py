@@ -14,6 +14,7 @@ import numpy as np
 from prepex import _checks, document
 from prepex.cone import Cone
 from prepex.errors import InputError
+from prepex.exact import Known, check_known
 from prepex.family import Family
 from prepex.labels import Labels
 from prepex.limits import Limit, Limits, Sides, limits_of, read_document
@@ -26,7 +27,7 @@ Named = Sequence[str] | int
 Made = TypeVar("Made", bound=Callable[..., Any])
 # Keys of a document that are always there, and those that are there when they are used.
 KEYS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
-EXTRA_KEYS = ("tolerance", "limits", "avoid_infeasible")
+EXTRA_KEYS = ("tolerance", "limits", "avoid_infeasible", "known")
 
 
 class Options(TypedDict, total=False):
@@ -46,6 +47,7 @@ class Options(TypedDict, total=False):
     at_least: Sides
     limits: Iterable[Limit]
     avoid_infeasible: bool
+    known: Known
 
 
 class WithNames(Options, total=False):
@@ -72,6 +74,7 @@ class Settings:
     at_most, at_least  limits of objectives, by name: the answer is the Pareto set of the options that meet them all
     limits             the same of sums of objectives: [Limit({"cost": 1, "time": 2}, at_most=10)]
     avoid_infeasible   do not try an option further once it is certified to break a limit
+    known              values of objectives without noise, Exact(), that need not be told: {"price": {"a": 3.2, ...}}
 
     >>> from prepex import Gaussian
     >>> settings = Settings.make(2, ("strength",), family=Gaussian(variance=1.0), tolerance={"strength": 0.5})
@@ -94,6 +97,7 @@ class Settings:
     tolerance: Eps | None
     limits: Limits | None
     avoid_infeasible: bool
+    known: dict[str, dict[str, float]] | None
 
     @classmethod
     def make(
@@ -115,6 +119,7 @@ class Settings:
         at_least: Sides = None,
         limits: Iterable[Limit] = (),
         avoid_infeasible: bool = False,
+        known: Known = None,
     ) -> "Settings":
         """Every argument checked, and refused where it does not go with the others."""
         sizes: list[int] = []
@@ -144,6 +149,7 @@ class Settings:
             tolerance=check_tolerance(tolerance, cone, labels, family.units(sizes[1])),
             limits=limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family),
             avoid_infeasible=_checks.instance("avoid_infeasible", avoid_infeasible, bool),
+            known=check_known(known, family, labels),
         )
         if made.avoid_infeasible and (made.limits is None or not isinstance(made.threshold, Certified)):
             what = "no limit" if made.limits is None else f"the threshold {made.threshold.name}"
@@ -182,7 +188,9 @@ class Settings:
             written["tolerance"] = list(self.tolerance)
         if self.limits is not None:
             written["limits"] = self.limits.to_document(self.labels.objectives)
-        return written | {"avoid_infeasible": True} if self.avoid_infeasible else written
+        if self.avoid_infeasible:
+            written["avoid_infeasible"] = True
+        return written if self.known is None else written | {"known": self.known}
 
     @classmethod
     def from_document(cls, given: Mapping[str, Any]) -> "Settings":
@@ -204,6 +212,7 @@ class Settings:
                 tolerance=Eps(given["tolerance"]) if "tolerance" in given else None,
                 limits=read_document(given.get("limits", ()), labels["objectives"]),
                 avoid_infeasible=given.get("avoid_infeasible", False),
+                known=given.get("known"),
             )
 
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from prepex.errors import InputError
-from prepex.family import Bernoulli, Exponential, Family, Gaussian, LogNormal, Poisson, Product
+from prepex.family import Bernoulli, Exact, Exponential, Family, Gaussian, LogNormal, Poisson, Product
 from prepex.limits import Limit, LimitOptions
 from prepex.tables import plain_number
 from prepex.tolerance import Size
 
 FAMILY_HELP = (
-    "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, "
+    "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, exact, "
     "or to simulate unknown(VARIANCE), lognormal(VARIANCE OF THE LOGARITHM)"
 )
 TOLERANCE_HELP = (
@@ -24,7 +24,7 @@ LIMIT_HELP = "'cost + 2 time <= 10': a sum of objectives that an option must kee
 VARIANCE_HELP = "a number, or unknown or shared if it must be estimated: one, or one for each objective"
 # A weight, if there is one, and an objective.
 _TERM = re.compile(r"(?:(\d[\d.eE]*)(?:\s*\*\s*|\s+))?(.+)")
-_PLAIN = {"bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
+_PLAIN = {"exact": Exact, "bernoulli": Bernoulli, "poisson": Poisson, "exponential": Exponential}
 
 
 def parse_family(name: str, text: str) -> Family:

@@ -184,12 +184,16 @@ class Standing:
         return reasons(self.course.near.inst, self.setting.labels.arms, self.setting.limits)
 
     def broken(self) -> set[int]:
-        """The arms that are certified to break a limit, at this delta, each for itself."""
-        course = self.course
+        """The arms that are certified to break a limit, at this delta: for themselves, and as rivals of the answer's.
+
+        With less, a test of an arm of the answer might need more of one that nobody tries any more.
+        """
+        course, price = self.course, self.course.price
         inst = course.fresh.inst
         if not self.setting.certified or not self.testable or self.setting.limits is None:
             return set()
-        sure = (inst.S[:, inst.n_facets :] < 0.0) & (course.fresh.alone - course.price[BROKEN][:, None] >= self.needed)
+        paid = np.maximum(price[BROKEN], price[IN_FRONT, inst.mask].max(initial=-np.inf))
+        sure = (inst.S[:, inst.n_facets :] < 0.0) & (course.fresh.alone - paid[:, None] >= self.needed)
         return {int(k) for k in np.flatnonzero(sure.any(axis=1))}
 
     @property

@@ -1,6 +1,7 @@
 """What the certified tests say of one arm and its limits.
 
-    e_c(k)    evidence that arm k meets limit c:   e of its score above 0, -inf if it is not above
+    e_c(k)    evidence that arm k meets limit c:   e of its score above 0, -inf if it is not above; without noise, 0 is
+              enough
     e_-c(k)   evidence that it breaks c:           e of its score below 0, -inf if it is not below
 
 Only one of the two is any: `alone` (K, C) of the outcomes that count has it, on the side where the score is. The models
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels.instance import Instance, Int
+from prepex._kernels.instance import Instance, Int, meets_limit
 from prepex._kernels.jit import part
 
 
@@ -27,7 +28,7 @@ def weakest_met(fresh: Any, k: Int) -> tuple[float, np.int64]:
     S, n_facets = fresh.inst.S, fresh.inst.n_facets
     least, where = np.inf, np.int64(-1)
     for row in range(n_facets, S.shape[1]):
-        e = fresh.alone[k, row - n_facets] if S[k, row] > 0.0 else -np.inf
+        e = fresh.alone[k, row - n_facets] if meets_limit(fresh.inst, k, row) else -np.inf
         if e < least:
             least, where = e, np.int64(row)
     return least, where

@@ -22,7 +22,7 @@ Legend
     real      MARGIN, STEEP: max |g| so far (TnS), the gap of AdaHedge (PSIPS), TOLERANCE (PreTS),
               SPENT: sum_k log(1 + log N_k), RISK: log(1 / delta), TRIES (PSIPS), CALM: |z| of a quiet draw,
               CALM_CHANCE: how likely it is
-    half, draw, drawn, stream   of posterior draws (posterior.py);  scale, phase  of elimination.py
+    half, draw, drawn, stream   of posterior draws (rules/psips.py);  scale, phase  of rules/ape.py, auer.py
     key       (1,) uint64 of the rule's own randomness
 """
 
@@ -31,7 +31,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex._kernels.alone import has_limits
 from prepex._kernels.centre import facet_scores, reference
 from prepex._kernels.instance import (
     Bools,
@@ -39,22 +38,19 @@ from prepex._kernels.instance import (
     Instance,
     Int,
     Ints,
-    broken_ratio,
-    gap,
     inverse_of,
     make_known,
-    met_ratio,
     root_of,
     with_limits,
 )
-from prepex._kernels.jit import kernel, part
+from prepex._kernels.jit import part
 from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import BLIND, make_instance
 from prepex._kernels.laws.law import GAUSSIAN, STUDENT
 from prepex._kernels.ledger import Ledger, open_ledger, share_means
-from prepex._kernels.margin import BETTER, KIND, WHERE, WORSE, Fresh, Scratch, equal_prices, make_scratch
-from prepex._kernels.mixture import OUT_OF_FRONT, make_known_fresh
-from prepex._kernels.room import VALUE, Pieces, make_pieces, most_constraints
+from prepex._kernels.margin import Fresh, Scratch, equal_prices, make_scratch
+from prepex._kernels.mixture import make_known_fresh
+from prepex._kernels.room import Pieces, make_pieces, most_constraints
 
 PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND, LOOKED = range(11)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
@@ -247,81 +243,3 @@ def uniform(key: NDArray[np.uint64], t: Int, draw: Int) -> float:
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-
-
-@part
-def soonest(inst: Instance, binding: Ints) -> tuple[Int, Int]:
-    """The arms that the binding test waits for, the better one first; the same twice for a test of one arm.
-
-    Of several that may show that an arm is dominated, not the one with most evidence by now but the one furthest
-    ahead, which needs the fewest pulls: the other may be level with it in truth. A broken limit shows it as well. The
-    pulls of a pair are shared by two, those of a limit are not.
-    """
-    V, N = inst.V, inst.N
-    better: Int = binding[BETTER]
-    worse: Int = binding[WORSE]
-    single = binding[WHERE] >= inst.n_facets
-    if binding[KIND] == OUT_OF_FRONT:
-        most = 4.0 * broken_ratio(inst, worse) / N[worse]
-        own = most > 0.0
-        for p in range(inst.size[0]):
-            a = inst.front[p]
-            least = 4.0 * met_ratio(inst, a) / N[a]
-            for f in range(inst.n_facets):
-                ahead = max(gap(inst, a, worse, f), 0.0)
-                least = min(least, ahead * ahead / (V[a, f] * N[a] + V[worse, f] * N[worse]))
-            if least > most:
-                better, most, own = a, least, False
-        if own:
-            better = worse
-        elif single and better == binding[BETTER]:
-            worse = better
-    elif better != worse and has_limits(inst):
-        most = 4.0 * broken_ratio(inst, worse) / N[worse]
-        single = most > 0.0
-        for f in range(inst.n_facets):
-            ahead = max(gap(inst, better, worse, f), 0.0)
-            single = single and ahead * ahead / (V[better, f] * N[better] + V[worse, f] * N[worse]) < most
-        if single:
-            better = worse
-    return better, worse
-
-
-def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
-    """The next arm when `pending` pulls (K,), `ahead` in all, are out and not told yet."""
-    near, aim, target, whole = course.near, course.aim, course.target, course.whole
-    N, fresh, gradient, binding = near.inst.N, course.fresh.N, near.gradient, course.binding
-    K, t, rule = aim.size, whole[PULLS] + ahead, whole[RULE]
-    least: Int = np.int64(0)
-    for k in range(K):
-        if N[k] + pending[k] < N[least] + pending[least]:
-            least = np.int64(k)
-    fewest = N[least] + pending[least]
-    choice: Int = least
-    lowest = np.inf
-    if rule == INFORMATION:
-        # Enough of every arm early, when a wrong mean could mislead for long; half as eager later.
-        if fewest >= max(min(np.sqrt(t / K), 15.0), 0.5 * np.sqrt(t / K)):
-            u = uniform(course.key, whole[PULLS], ahead)
-            if whole[FOLLOW] == FOLLOW_MARGIN and binding[BETTER] >= 0:
-                i, j = soonest(near.inst, binding)
-                choice = i if u * (fresh[i] + fresh[j]) < fresh[j] else j
-            elif 0.0 < near.real[VALUE] < np.inf:
-                left = u * near.real[VALUE]
-                for k in range(K):
-                    if gradient[k] > 0.0:
-                        choice = np.int64(k)
-                        left -= N[k] * gradient[k]
-                        if left < 0.0:
-                            break
-    elif rule == FIXED or rule == FRAPPE or rule == PRETS or (rule == TNS and fewest >= np.sqrt(t) - 0.5 * K):
-        for k in range(K):
-            behind = N[k] + pending[k] - (t + 1.0) * aim[k]
-            if rule == FRAPPE or rule == PRETS:
-                behind = N[k] + pending[k] - target[k] - ahead * aim[k]
-            if behind < lowest:
-                choice, lowest = np.int64(k), behind
-    return choice
-
-
-propose = kernel(propose_rule)

@@ -1,7 +1,8 @@
 """The large kernels that others call through a table of addresses, so that each is compiled once and on its own.
 
 Numba links what a kernel calls into its machine code: without doors the branch and bound would be compiled again for
-every kernel above it, and a simulation would compile the steps of all rules to use one.
+every kernel above it, and a simulation would compile the steps of all rules to use one, and the certified test to
+stop without it.
 """
 
 from collections.abc import Iterator
@@ -9,11 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels import ledger, margin, search, star, steps
+from prepex._kernels import ledger, margin, mixture, pilot, search, star
 from prepex._kernels.course import FOLLOW, FOLLOW_NOTHING, FRAPPE, PRETS, RULE, TNS, Course
+from prepex._kernels.laws import fresh as law_fresh
 from prepex._kernels.laws import point
+from prepex._kernels.rules.frappe import frappe_step
+from prepex._kernels.rules.prets import prets_step
+from prepex._kernels.rules.tns import tns_step
 
-# The order is that of the table.
+# The order is that of the table. A door for both models must ask for a primitive of the model: else there is one place
+# for two kinds of arguments.
 DOORS: tuple[Any, ...] = (
     star.remove_known,
     point.remove_law,
@@ -21,11 +27,15 @@ DOORS: tuple[Any, ...] = (
     ledger.refresh,
     ledger.collect,
     margin.margin,
-    steps.frappe_step,
-    steps.tns_step,
-    steps.prets_step,
+    margin.may_reach,
+    mixture.add_known_fresh,
+    law_fresh.add_law_fresh,
+    pilot.leave_pilot,
+    frappe_step,
+    tns_step,
+    prets_step,
 )
-STEPS = {FRAPPE: steps.frappe_step, TNS: steps.tns_step, PRETS: steps.prets_step}
+STEPS = {FRAPPE: frappe_step, TNS: tns_step, PRETS: prets_step}
 INT, FLOAT = np.int64(0), 0.0
 
 
@@ -37,7 +47,12 @@ def behind(first: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
             yield STEPS[rule], (first,)
             yield ledger.collect, (near, FLOAT, first.pieces)
         if first.whole[FOLLOW] != FOLLOW_NOTHING:
-            yield margin.margin, (first.fresh, near.inst, first.price, first.scratch, first.binding)
+            fresh, price = first.fresh, first.price
+            yield margin.margin, (fresh, near.inst, price, first.scratch, first.binding)
+            yield margin.may_reach, (fresh, price, first.probe, FLOAT)
+            add = law_fresh.add_law_fresh if first.with_laws else mixture.add_known_fresh
+            yield add, (fresh, INT, first.origin, FLOAT)
+            yield pilot.leave_pilot, (fresh, near.inst, first.scratch.bound, price)
         yield from behind(near)
     elif isinstance(first, ledger.Ledger):
         inst, room = first.inst, first.search

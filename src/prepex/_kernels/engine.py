@@ -21,12 +21,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-# Seconds of interpretation of one kernel, and of a single call.
-LOAD_AFTER, COMPILE_AFTER, PATIENCE = 1.0, 3.0, 5.0
+# Seconds of interpretation of one kernel, and of a single call. To have something compiled takes numba, whose import
+# alone stops a loop for a second: not for an experiment that ends soon.
+LOAD_AFTER, COMPILE_AFTER, PATIENCE = 1.0, 8.0, 5.0
 # If no other process can compile: seconds until it is waited for here.
 WAIT_AFTER = 30.0
 # Not worth interpreting: facet scores (arms times facets) of an instance, numbers in an array (points, a log).
 MANY_SCORES, MANY_NUMBERS = 400, 4000
+# Seconds between two looks for machine code.
+LOOK_EVERY = 0.5
 # The clock is looked at once in so many calls of a kernel by another.
 TICKS = 500
 
@@ -50,6 +53,12 @@ class Here(threading.local):
     deadline: float = np.inf
     ticks: int = TICKS
     told: bool = False
+    # The first argument of the last call, and its arrays: a course is asked for them at every pull.
+    first: Any = None
+    inside: tuple[Any, ...] = ()
+    # When to look at the disk again, and what was there.
+    next_look: float = 0.0
+    on_disk: bool = False
 
 
 here = Here()
@@ -100,6 +109,13 @@ def arrays(node: Any) -> Iterator[Any]:
         yield node
 
 
+def kept(args: tuple[Any, ...]) -> list[tuple[Any, Any]]:
+    """Those arrays, each with a copy."""
+    if here.first is not args[0]:
+        here.first, here.inside = args[0], tuple(arrays(args[0]))
+    return [(array, array.copy()) for array in (*here.inside, *arrays(args[1:]))]
+
+
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ctrl-C waits until the kernel is done, as it does in machine code: none is left half way."""
@@ -128,7 +144,7 @@ def enter(kernel: Kernel, kind: Any, args: tuple[Any, ...]) -> Any:
             return run(*args)
     began = time.perf_counter()
     here.deadline = np.inf if off else began + PATIENCE
-    before = [] if off else [(array, array.copy()) for array in arrays(args)]
+    before = [] if off else kept(args)
     try:
         with np.errstate(all="ignore"), nullcontext() if off else uninterrupted():
             answer = kernel.plain(*args)
@@ -141,13 +157,21 @@ def enter(kernel: Kernel, kind: Any, args: tuple[Any, ...]) -> Any:
         return wait_for(kernel, kind, args)(*args)
     spent = kernel.spent[kind] = kernel.spent.get(kind, 0.0) + time.perf_counter() - began
     if spent > LOAD_AFTER and not off:
-        from prepex._kernels.digest import perhaps_on_disk
-
-        if spent > COMPILE_AFTER or perhaps_on_disk():
+        if spent > COMPILE_AFTER or seen_on_disk():
             from prepex._kernels import workshop
 
             workshop.consider(kernel, kind, args, spent)
     return answer
+
+
+def seen_on_disk() -> bool:
+    """May there be machine code? A look at the folder costs as much as a pull: once in a while."""
+    now = time.perf_counter()
+    if now >= here.next_look:
+        from prepex._kernels.digest import perhaps_on_disk
+
+        here.next_look, here.on_disk = now + LOOK_EVERY, perhaps_on_disk()
+    return here.on_disk
 
 
 def tick() -> bool:

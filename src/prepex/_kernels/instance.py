@@ -174,9 +174,28 @@ def ratio(inst: Instance, a: Int, j: Int, f: Int) -> float:
 
 
 @part
+def noiseless(inst: Instance, a: Int, j: Int, f: Int) -> bool:
+    """Is a facet known without error of both arms? Then it is not tested: it holds, or it does not."""
+    return spread(inst, a, j, f) == 0.0
+
+
+@part
+def over_ratio(inst: Instance, j: Int, i: Int, f: Int) -> float:
+    """The same for j to dominate i: where nothing is noise, to be level is enough."""
+    return np.inf if noiseless(inst, j, i, f) and gap(inst, j, i, f) >= 0.0 else ratio(inst, j, i, f)
+
+
+@part
+def meets_limit(inst: Instance, k: Int, row: Int) -> bool:
+    """Is arm k's score of a limit above 0, or 0 without noise?"""
+    return inst.S[k, row] > 0.0 or (inst.S[k, row] == 0.0 and inst.V[k, row] == 0.0)
+
+
+@part
 def lone_ratio(inst: Instance, k: Int, row: Int) -> float:
     """The likelihood ratio, as a Gaussian's, of arm k's score of a limit, above 0 or below, against 0."""
-    return 0.5 * inst.S[k, row] * inst.S[k, row] / inst.V[k, row]
+    score = inst.S[k, row]
+    return 0.5 * score * score / inst.V[k, row] if inst.V[k, row] > 0.0 else np.inf
 
 
 @part
@@ -184,7 +203,7 @@ def met_ratio(inst: Instance, k: Int) -> float:
     """The least of an arm's limits, 0 if it breaks one; infinity without limits."""
     least = np.inf
     for row in range(inst.n_facets, inst.S.shape[1]):
-        least = min(least, lone_ratio(inst, k, np.int64(row)) if inst.S[k, row] > 0.0 else 0.0)
+        least = min(least, lone_ratio(inst, k, np.int64(row)) if meets_limit(inst, k, row) else 0.0)
     return least
 
 

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prepex._kernels.alone import has_limits, strongest_broken, weakest_met
-from prepex._kernels.instance import Floats, Instance, Int, Ints, ratio
+from prepex._kernels.instance import Floats, Instance, Int, Ints, gap, noiseless, ratio
 from prepex._kernels.jit import by_model, kernel, part
-from prepex._kernels.laws.fresh import add_law_fresh, end_law_pilot
+from prepex._kernels.laws.fresh import CERTAIN, add_law_fresh, end_law_pilot
 from prepex._kernels.laws.test import e_law, outlook_law
 from prepex._kernels.mixture import (
     ALONE,
@@ -75,6 +75,14 @@ def equal_prices(K: int, m: int, n_limits: int = 0) -> Floats:
 def make_scratch(K: int) -> Scratch:
     """Room for K arms."""
     return Scratch(np.zeros(K), np.zeros(K, dtype=np.int64))
+
+
+@part
+def e_dominates(fresh: Fresh, j: Int, i: Int, f: Int, low: float, high: float) -> float:
+    """e_f(j over i) for j to dominate i: where nothing is noise, to be level is enough."""
+    if noiseless(fresh.inst, j, i, f) and gap(fresh.inst, j, i, f) == 0.0:
+        return CERTAIN
+    return float(e_value(fresh, j, i, f, low, high))
 
 
 @part
@@ -137,7 +145,7 @@ def test_dominated(fresh: Fresh, toll: Floats, i: Int, rival: Int, limit: float)
             if value <= best:
                 break
             c = start if turn == 0 else (np.int64(0) if turn == start else np.int64(turn))
-            e = e_value(fresh, j, i, c, best + toll[j], min(value, limit) + toll[j]) - toll[j]
+            e = e_dominates(fresh, j, i, c, best + toll[j], min(value, limit) + toll[j]) - toll[j]
             if e < value:
                 value, facet = e, c
         if value > best or where < 0:

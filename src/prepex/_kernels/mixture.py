@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from prepex._kernels.alone import has_limits, strongest_broken, weakest_met
-from prepex._kernels.instance import Floats, Int, KnownInstance, gap, met_ratio, ratio, weigh_known
+from prepex._kernels.instance import Floats, Int, KnownInstance, gap, met_ratio, over_ratio, ratio, weigh_known
 from prepex._kernels.jit import kernel, part
 
 # Prices of a test of an arm in the answer, of one outside it, and of the arm that is over that one (margin.py); with
@@ -366,7 +366,7 @@ def bound_dominated(fresh: KnownFresh, guide: KnownInstance, toll: Floats, i: In
     for p in range(inst.size[0]):
         least = met_ratio(guide, inst.front[p])
         for f in range(inst.n_facets):
-            least = min(least, ratio(guide, inst.front[p], i, f))
+            least = min(least, over_ratio(guide, inst.front[p], i, f))
         if least - toll[inst.front[p]] > most:
             most, rival = least - toll[inst.front[p]], inst.front[p]
     if rival < 0:

@@ -23,9 +23,11 @@ from prepex._kernels.course import (
 from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import move, refresh
-from prepex._kernels.margin import BETTER, WORSE, add_fresh, end_pilot, margin, may_reach
-from prepex._kernels.pilot import set_prices
-from prepex._kernels.steps import frappe_step, prets_step, tns_step
+from prepex._kernels.margin import BETTER, WORSE, add_fresh, margin, may_reach
+from prepex._kernels.pilot import leave_pilot
+from prepex._kernels.rules.frappe import frappe_step
+from prepex._kernels.rules.prets import prets_step
+from prepex._kernels.rules.tns import tns_step
 
 # A rule that follows the margin has it after every pull at first, then once in such a part of the run. The stop
 # does not wait for it: `margin_from` looks after every pull.
@@ -40,6 +42,7 @@ def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -
     subtracted from `reward` in place: whatever looks at it from here on is centred.
     """
     near, far, M, whole = course.near, course.far, course.M, course.whole
+    tested = whole[FOLLOW] != FOLLOW_NOTHING
     if a >= 0:
         count = near.inst.N[a] + more
         for q in range(M.shape[1]):
@@ -50,16 +53,15 @@ def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -
         if whole[RULE] == FRAPPE:
             move(far, a, M[a], shift, far.inst.N[a])
         course.real[SPENT] += np.log((1.0 + np.log(count)) / (1.0 + np.log(count - more)))
-        if whole[FOLLOW] != FOLLOW_NOTHING and whole[PULLS] >= whole[PILOT]:
+        if tested and whole[PULLS] >= whole[PILOT]:
             if course.fresh.N[a] == 0.0:
                 whole[MISSING] -= 1
             add_fresh(course.fresh, a, reward, more)
         whole[PULLS] += np.int64(more)
     whole[READY] = 1
     refresh(near, 0.0)
-    if whole[PULLS] == whole[PILOT]:
-        set_prices(near.inst, course.scratch.bound, course.price)
-        end_pilot(course.fresh, near.inst)
+    if tested and whole[PULLS] == whole[PILOT]:
+        leave_pilot(course.fresh, near.inst, course.scratch.bound, course.price)
 
 
 @part

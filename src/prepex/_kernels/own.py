@@ -2,37 +2,28 @@
 
 import numpy as np
 
-from prepex._kernels.course import APE, AUER, FIRST, PSIPS, PULLS, READY, RISK, RULE, SECOND, Course, uniform
-from prepex._kernels.elimination import ACCEPTED, ACTIVE, ape_stops, auer_step, auer_stops
+from prepex._kernels.course import APE, AUER, PSIPS, PULLS, READY, RISK, RULE, Course
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.observe import record
 from prepex._kernels.play import Stops, check_moments
-from prepex._kernels.posterior import psips_step, psips_stops
 from prepex._kernels.reward import pay
+from prepex._kernels.rules.ape import ape_stops, propose_ape
+from prepex._kernels.rules.auer import ACCEPTED, auer_step, auer_stops, propose_auer
+from prepex._kernels.rules.psips import propose_psips, psips_step, psips_stops
 
 
 @kernel
 def propose_own(course: Course, pending: Ints, ahead: Int) -> Int:
     """The next arm when `pending` pulls (K,), `ahead` in all, are out and not told yet."""
-    N, aim, whole = course.near.inst.N, course.aim, course.whole
+    rule = course.whole[RULE]
     choice: Int = np.int64(0)
-    if whole[RULE] == PSIPS:
-        left = uniform(course.key, whole[PULLS], ahead)
-        for k in range(N.size):
-            if aim[k] > 0.0:
-                choice = np.int64(k)
-                left -= aim[k]
-                if left < 0.0:
-                    break
-    elif whole[RULE] == APE:
-        first, second = whole[FIRST], whole[SECOND]
-        choice = first if N[first] + pending[first] <= N[second] + pending[second] else second
-    elif whole[RULE] == AUER:
-        fewest, over = np.inf, auer_stops(course)
-        for k in range(N.size):
-            if (over or course.phase[k] == ACTIVE) and N[k] + pending[k] < fewest:
-                choice, fewest = np.int64(k), N[k] + pending[k]
+    if rule == PSIPS:
+        choice = propose_psips(course, ahead)
+    elif rule == APE:
+        choice = propose_ape(course, pending)
+    elif rule == AUER:
+        choice = propose_auer(course, pending)
     return choice
 
 

@@ -11,8 +11,9 @@ Legend
 import numpy as np
 
 from prepex._kernels.alone import has_limits
-from prepex._kernels.instance import Floats, Instance, Int, broken_ratio, met_ratio, ratio
+from prepex._kernels.instance import Floats, Instance, Int, broken_ratio, met_ratio, over_ratio, ratio
 from prepex._kernels.jit import kernel, part
+from prepex._kernels.margin import Fresh, end_pilot
 from prepex._kernels.mixture import ALONE, AS_RIVAL, BROKEN, IN_FRONT, OUT_OF_FRONT
 
 # A ratio beyond this says no more, and exp(-2 c) of it is still a number.
@@ -44,7 +45,7 @@ def dominated(inst: Instance, i: Int) -> float:
     for p in range(inst.size[0]):
         least = met_ratio(inst, inst.front[p])
         for f in range(inst.n_facets):
-            least = min(least, ratio(inst, inst.front[p], i, f))
+            least = min(least, over_ratio(inst, inst.front[p], i, f))
         high = max(high, least)
     return high
 
@@ -76,3 +77,10 @@ def set_prices(inst: Instance, doubt: Floats, price: Floats) -> None:
             price[IN_FRONT, k] = np.log((m + n_limits) / share)
             price[ALONE, k] = -np.log(share)
             price[BROKEN, k] = np.log(n_limits / (share * lean))
+
+
+@kernel
+def leave_pilot(fresh: Fresh, near: Instance, doubt: Floats, price: Floats) -> None:
+    """All that the pilot is for, after its last pull."""
+    set_prices(near, doubt, price)
+    end_pilot(fresh, near)

@@ -13,11 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.course import PULLS, READY, SPENT, Course, propose_rule
+from prepex._kernels.course import PULLS, READY, SPENT, Course
 from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import standing
 from prepex._kernels.observe import margin_from, observe_rule
+from prepex._kernels.propose import propose_rule
 from prepex._kernels.reward import pay
 
 PYTHON, HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN = -1, 0, 1, 2, 3

@@ -24,6 +24,8 @@ from numba.extending import (
 from prepex._kernels import jit, own
 
 VOID = ir.IntType(8).as_pointer()
+# Fields of an array as numba lays it out, each a word, shape and strides one for each axis.
+NITEMS, ITEMSIZE, DATA, SHAPE, STRIDES = 2, 3, 4, 5, 6
 
 
 class Record(types.Type):
@@ -41,9 +43,24 @@ class RecordModel(models.OpaqueModel):
     """One pointer."""
 
 
-def layout(context: Any, record: Record) -> ir.LiteralStructType:
-    """What the pointer points to."""
-    return ir.LiteralStructType([context.get_value_type(entry) for entry in record.entries.values()])
+def places(context: Any, record: Record) -> list[int]:
+    """Where its entries are, in words of 8 bytes from the pointer; at last, where they end."""
+    found = [0]
+    for entry in record.entries.values():
+        found.append(found[-1] + -(-context.get_abi_sizeof(context.get_value_type(entry)) // 8))
+    return found
+
+
+def room(context: Any, record: Record) -> int:
+    """Words of its entries and, behind them, of the records among them."""
+    inner = sum(room(context, entry) for entry in record.entries.values() if isinstance(entry, Record))
+    return places(context, record)[-1] + inner
+
+
+def at_word(builder: Any, pointer: Any, word: int, kind: ir.Type) -> Any:
+    """A pointer to something of this kind, some words further."""
+    place = builder.gep(pointer, [ir.Constant(ir.IntType(64), 8 * word)], inbounds=True) if word else pointer
+    return builder.bitcast(place, kind.as_pointer())
 
 
 @infer_getattr
@@ -60,21 +77,30 @@ class RecordAttribute(AttributeTemplate):
 @lower_getattr_generic(Record)
 def get_entry(context: Any, builder: Any, record: Record, value: Any, name: str) -> Any:
     """Load an entry. The tuple itself never changes, whatever its arrays do: the load may be moved anywhere."""
-    place = list(record.entries).index(name)
-    pointer = builder.bitcast(value, layout(context, record).as_pointer())
-    return load(builder, cgutils.gep_inbounds(builder, pointer, 0, place))
+    entry = record.entries[name]
+    word = places(context, record)[list(record.entries).index(name)]
+    if not isinstance(entry, types.Array):
+        return load(builder, value, word, context.get_value_type(entry))
+    # As numba lays an array out. Nobody owns what kernels see, and the distance between two numbers is known.
+    data, one = context.get_value_type(entry), ir.IntType(64)
+    size = ir.Constant(one, context.get_abi_sizeof(context.get_data_type(entry.dtype)))
+    array: Any = ir.Constant(data, None)
+    array = builder.insert_value(array, size, ITEMSIZE)
+    array = builder.insert_value(array, size, (STRIDES, entry.ndim - 1))
+    array = builder.insert_value(array, load(builder, value, word + NITEMS, one), NITEMS)
+    array = builder.insert_value(array, load(builder, value, word + DATA, data.elements[DATA]), DATA)
+    for axis in range(entry.ndim):
+        shape = load(builder, value, word + SHAPE + axis, one)
+        array = builder.insert_value(array, shape, (SHAPE, axis))
+    for axis in range(entry.ndim - 1):
+        stride = load(builder, value, word + SHAPE + entry.ndim + axis, one)
+        array = builder.insert_value(array, stride, (STRIDES, axis))
+    return array
 
 
-def load(builder: Any, pointer: Any) -> Any:
-    """Part by part, as only the load of a single number can be marked as of something that never changes."""
-    kind = pointer.type.pointee
-    if isinstance(kind, ir.LiteralStructType | ir.ArrayType):
-        value: Any = ir.Constant(kind, ir.Undefined)
-        for place in range(len(kind)):
-            entry = load(builder, cgutils.gep_inbounds(builder, pointer, 0, place))
-            value = builder.insert_value(value, entry, place)
-        return value
-    value = builder.load(pointer)
+def load(builder: Any, pointer: Any, word: int, kind: ir.Type) -> Any:
+    """One number of something that never changes."""
+    value = builder.load(at_word(builder, pointer, word, kind))
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
     return value
 
@@ -82,13 +108,46 @@ def load(builder: Any, pointer: Any) -> Any:
 @unbox(Record)
 def unbox_record(record: Record, obj: Any, c: Any) -> NativeValue:
     """From Python: the entries go to the stack of the caller."""
-    place = cgutils.alloca_once(c.builder, layout(c.context, record))
-    failed = cgutils.false_bit
-    for index, entry in enumerate(record.entries.values()):
-        native = c.unbox(entry, c.pyapi.tuple_getitem(obj, index))
-        c.builder.store(native.value, cgutils.gep_inbounds(c.builder, place, 0, index))
-        failed = c.builder.or_(failed, native.is_error)
-    return NativeValue(c.builder.bitcast(place, VOID), is_error=failed)
+    words = ir.ArrayType(ir.IntType(64), room(c.context, record))
+    place = c.builder.bitcast(cgutils.alloca_once(c.builder, words), VOID)
+    failed = c.builder.call(filler(c.context, c.builder.module, record), [obj, place])
+    return NativeValue(place, is_error=failed)
+
+
+def filler(context: Any, module: Any, entry: types.Type) -> Any:
+    """A function (object, where to) -> has it failed? Once for each type.
+
+    A course has some two hundred arrays: the same lines for each of them would take the compiler seconds.
+    """
+    name = f"prepex_fill_{hashlib.sha256(str(entry).encode()).hexdigest()[:16]}"
+    if name in module.globals:
+        return module.globals[name]
+    function = ir.Function(module, ir.FunctionType(cgutils.bool_t, [VOID, VOID]), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block())
+    pyapi, (obj, place) = context.get_python_api(builder), function.args
+    if isinstance(entry, Record):
+        builder.ret(_fill_record(context, builder, pyapi, entry, obj, place))
+    else:
+        native = pyapi.to_native_value(entry, obj)
+        builder.store(native.value, at_word(builder, place, 0, native.value.type))
+        builder.ret(native.is_error)
+    return function
+
+
+def _fill_record(context: Any, builder: Any, pyapi: Any, record: Record, obj: Any, place: Any) -> Any:
+    failed, own = cgutils.false_bit, places(context, record)
+    free = own[-1]
+    for index, (entry, word) in enumerate(zip(record.entries.values(), own)):
+        target = at_word(builder, place, word, VOID.pointee)
+        if isinstance(entry, Record):
+            target = at_word(builder, place, free, VOID.pointee)
+            free += room(context, entry)
+            builder.store(target, at_word(builder, place, word, VOID))
+        part = builder.call(filler(context, builder.module, entry), [pyapi.tuple_getitem(obj, index), target])
+        failed = builder.or_(failed, part)
+    return failed
 
 
 def typeof_record(value: Any, context: Any) -> Record:

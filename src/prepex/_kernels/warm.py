@@ -1,6 +1,7 @@
 """Compile kernels for another process: `python -m prepex._kernels.warm`. Its input says what, and its end is ours."""
 
 import contextlib
+import importlib
 import os
 import pickle
 import sys
@@ -15,11 +16,15 @@ def leave_with_parent() -> None:
 
 def main() -> None:
     """Compile the tasks, from the end: whoever asked for them begins at the start."""
-    place, background = pickle.load(sys.stdin.buffer)
-    if background:
+    if pickle.load(sys.stdin.buffer):  # in the background
         with contextlib.suppress(OSError, AttributeError):
             os.nice(10)
-    tasks = pickle.load(sys.stdin.buffer)
+    # Before it is known what to compile: who asks for it is loading the same.
+    importlib.import_module("prepex._kernels.compiler")
+    try:
+        place, tasks = pickle.load(sys.stdin.buffer)
+    except EOFError:  # nothing to do after all
+        return
     threading.Thread(target=leave_with_parent, daemon=True).start()
     tasks.reverse()
     for task in tasks[place:] + tasks[:place]:

@@ -9,33 +9,41 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prepex._kernels import engine
-from prepex._kernels.compiler import Task, make, tasks_of
+from prepex._kernels.digest import perhaps_on_disk
+
+# Loaded where it is used: others are started before that second passes.
+if TYPE_CHECKING:
+    from prepex._kernels.compiler import Task
 
 # Processes beside this one: each starts with a second of imports.
 MOST_HELPERS = 3
-# How often a kernel that is being interpreted looks whether its machine code is there, in seconds.
-LOOK_EVERY = 0.5
 
 _children: list[subprocess.Popen[bytes]] = []
-_asked: set[Task] = set()
+_asked: set["Task"] = set()
 _looks: dict[Any, float] = {}
 _door = threading.Lock()
 
 
 def prepare(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> None:
     """Make or load the machine code of these calls (kernel, arguments), on all cores."""
-    tasks = dict.fromkeys(task for kernel, args in calls for task in tasks_of(kernel, args))
-    wanted = [task for task in tasks if not task.done]
-    missing = [task for task in wanted if not task.on_disk]
-    helpers: list[subprocess.Popen[bytes]] = []
-    if missing:
-        engine.say()
-        for place in range(min(MOST_HELPERS, _cores() - 1, len(missing) - 1)):
-            helpers += _start(missing, place, background=False)
+    most = min(MOST_HELPERS, _cores() - 1)
+    # If there surely is nothing on disk they are needed, and load the compiler while it is loaded here.
+    helpers = [] if perhaps_on_disk() else _hire(most, background=False)
     try:
+        from prepex._kernels.compiler import make, tasks_of
+
+        tasks = dict.fromkeys(task for kernel, args in calls for task in tasks_of(kernel, args))
+        wanted = [task for task in tasks if not task.done]
+        missing = [task for task in wanted if not task.on_disk]
+        if missing:
+            engine.say()
+            most = min(most, len(missing) - 1)
+            helpers += _hire(most - len(helpers), background=False)
+            for place, helper in enumerate(helpers[:most]):
+                _give(helper, missing, place)
         for task in wanted:
             make(task)
     finally:
@@ -51,7 +59,9 @@ def consider(kernel: Any, kind: Any, args: tuple[Any, ...], spent: float) -> Non
     if now < _looks.get((kernel, kind), 0.0) or not _door.acquire(blocking=False):
         return
     try:
-        _looks[kernel, kind] = now + LOOK_EVERY
+        from prepex._kernels.compiler import make, tasks_of
+
+        _looks[kernel, kind] = now + engine.LOOK_EVERY
         tasks, working = tasks_of(kernel, args), _working()
         missing = [task for task in tasks if not task.done and not task.on_disk]
         if not missing or (spent > engine.WAIT_AFTER and not working):
@@ -60,7 +70,8 @@ def consider(kernel: Any, kind: Any, args: tuple[Any, ...], spent: float) -> Non
             kernel.ready[kind] = tasks[0].dispatcher
         elif spent > engine.COMPILE_AFTER and not working and not _asked.issuperset(missing):
             _asked.update(missing)
-            _start(missing, 0, background=True)
+            for helper in _hire(1, background=True):
+                _give(helper, missing, 0)
     finally:
         _door.release()
 
@@ -76,26 +87,38 @@ def _working() -> bool:
     return bool(_children)
 
 
-def _start(tasks: list[Task], place: int, *, background: bool) -> list[subprocess.Popen[bytes]]:
-    """A process that compiles these, if there can be one and there is a disk to keep them."""
-    if not sys.executable or any(task.dispatcher.stats.cache_path is None for task in tasks):
-        return []
+def _hire(most: int, *, background: bool) -> list[subprocess.Popen[bytes]]:
+    """So many processes that will compile, if there can be any."""
     paths = os.pathsep.join(path for path in sys.path if path)
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "prepex._kernels.warm"],
-            env=os.environ | {"PYTHONPATH": paths},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    hired: list[subprocess.Popen[bytes]] = []
+    for _ in range(most if sys.executable else 0):
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "prepex._kernels.warm"],
+                env=os.environ | {"PYTHONPATH": paths},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        except OSError:
+            break
         _children.append(child)
-        assert child.stdin is not None
-        child.stdin.write(pickle.dumps((place, background)) + pickle.dumps(tasks))
-        child.stdin.flush()
-    except OSError:
-        return []
-    return [child]
+        hired.append(child)
+        _send(child, background)
+    return hired
+
+
+def _give(helper: subprocess.Popen[bytes], tasks: list["Task"], place: int) -> None:
+    """What it compiles, if there is a disk to keep it."""
+    if all(task.dispatcher.stats.cache_path is not None for task in tasks):
+        _send(helper, (place, tasks))
+
+
+def _send(helper: subprocess.Popen[bytes], given: Any) -> None:
+    assert helper.stdin is not None
+    with contextlib.suppress(OSError):
+        helper.stdin.write(pickle.dumps(given))
+        helper.stdin.flush()
 
 
 def _stop(child: subprocess.Popen[bytes]) -> None:

@@ -86,6 +86,10 @@ def create(
     at_most: AtMostOption = None,
     at_least: AtLeastOption = None,
     limit: LimitOption = None,
+    known_from: Annotated[
+        Path | None,
+        typer.Option(help="A CSV file of options and values of objectives of the family exact, which are not told."),
+    ] = None,
     avoid_infeasible: Annotated[
         bool, typer.Option("--avoid-infeasible", help="No more of an option once it is certified to break a limit.")
     ] = False,
@@ -118,6 +122,7 @@ def create(
             "tolerance": tolerance or [],
             "limits": parse_limits(at_most or (), at_least or (), limit or ()),
             "avoid_infeasible": avoid_infeasible,
+            "known": None if known_from is None else wizard.read_known(known_from, objective or ()),
             "delta": delta,
             "max_pulls": max_pulls,
             "lease": lease,

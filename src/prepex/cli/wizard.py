@@ -38,6 +38,17 @@ def read_arms(arms: Sequence[str] | None, path: Path | None) -> list[str] | None
     return [row.cells[0] for row in sheet.rows]
 
 
+def read_known(path: Path, objectives: Sequence[str]) -> dict[str, dict[str, float]]:
+    """The first column names options, others are objectives; further columns are not read."""
+    sheet = read_sheet(path)
+    chosen = [name for name in objectives if name in sheet.columns[1:]]
+    if not chosen:
+        raise InputError(f"{path} must have a column of {', '.join(objectives) or 'an objective'}, got none")
+    arms = [row.cells[0] for row in sheet.rows]
+    numbers = sheet.numbers(tuple(chosen))
+    return {name: {arm: row[at] for arm, row in zip(arms, numbers, strict=True)} for at, name in enumerate(chosen)}
+
+
 def _one_by_one(option: str, names: Sequence[str]) -> list[str]:
     """A comma may be part of a name, so it is not for us to cut there."""
     for name in names:
@@ -110,7 +121,7 @@ def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
     if not answers["variance"] and not answers["family"]:
         typer.echo("How are outcomes spread? The variance of one measurement, or a word: unknown or shared (a variance")
         typer.echo("to be estimated, for each option or for all), lognormal (positive, compared by factors: times,")
-        typer.echo("sizes), bernoulli (0 or 1), poisson (counts), exponential (waiting times).")
+        typer.echo("sizes), bernoulli (0 or 1), poisson (counts), exponential (waiting times), exact (no noise).")
         answers["family"] = [f"{name}={_prompt(f'  {name}', partial(_spread, name))}" for name in answers["objectives"]]
     if not answers["cone"]:
         words = "Preference cone: orthant (more of everything is better), angle:120, facets:1,0.5/0.5,1, ..."
@@ -242,6 +253,7 @@ def settings(words: dict[str, Any], *, rule: str, threshold: str, seed: int) -> 
         "tolerance": parse_tolerance(words["tolerance"]),
         **words["limits"],
         "avoid_infeasible": words["avoid_infeasible"],
+        "known": words["known"],
         "delta": words["delta"],
         "sampling": make_rules([rule], "complete")[0],
         "threshold": threshold,

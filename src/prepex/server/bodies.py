@@ -51,6 +51,7 @@ Outcome = (
 )
 
 
+Known = Annotated[dict[Label, Number], Field(max_length=MOST_ARMS)]
 Sides = Annotated[dict[Label, Number], Field(max_length=MOST_OBJECTIVES)] | None
 
 
@@ -129,6 +130,11 @@ class Create(Body):
     )
     avoid_infeasible: Annotated[bool, Field(strict=True)] = Field(
         False, description="no more of an option once it is certified to break a limit"
+    )
+    known: Annotated[dict[Label, Known], Field(max_length=MOST_OBJECTIVES)] | None = Field(
+        None,
+        description="values of objectives of the family exact, by option, that need not be told",
+        examples=[{"price": {"low": 3.2, "high": 4.0}}],
     )
     delta: Number = Field(0.05, description="the risk of a wrong answer, between 0 and 1")
     threshold: Literal["certified", "heuristic", "kaufmann_koolen"] = "certified"

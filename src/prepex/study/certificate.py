@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from prepex._kernels.course import Course
+from prepex._kernels.instance import meets_limit
 from prepex._kernels.laws.instance import squares
 from prepex._kernels.laws.law import STUDENT
-from prepex._kernels.margin import e_value
+from prepex._kernels.margin import e_dominates, e_value
 from prepex._kernels.mixture import ALONE, AS_RIVAL, BROKEN, IN_FRONT, OUT_OF_FRONT
 from prepex.experiment import Experiment
 from prepex.study.config import Config
@@ -96,20 +97,24 @@ def _tests(course: Course, names: tuple[str, ...]) -> list[dict[str, Any] | None
     (K, rows), m = inst.S.shape, inst.n_facets
     low, high = -np.inf, np.inf
 
-    def e(i: int, j: int) -> list[float]:
+    def e(test: Any, i: int, j: int) -> list[float]:
         """e_f(i over j) on every facet."""
         one, other = np.int64(i), np.int64(j)
-        return [float(e_value(fresh, one, other, np.int64(f), low, high)) for f in range(m)]
+        return [float(test(fresh, one, other, np.int64(f), low, high)) for f in range(m)]
 
-    def alone(k: int, side: float) -> list[float]:
-        """Of every limit, that it is met (1) or broken (-1)."""
-        return [float(fresh.alone[k, r - m]) if side * inst.S[k, r] > 0.0 else low for r in range(m, rows)]
+    def met(k: int) -> list[float]:
+        """That it meets a limit, of each."""
+        return [float(fresh.alone[k, r - m]) if meets_limit(inst, k, r) else low for r in range(m, rows)]
+
+    def broken(k: int) -> list[float]:
+        """That it breaks it."""
+        return [float(fresh.alone[k, r - m]) if inst.S[k, r] < 0.0 else low for r in range(m, rows)]
 
     def reasons(i: int, j: int) -> list[float]:
         """Why i's status holds, as far as j goes; j = i: its own limits."""
         if i == j:
-            return [high if mask[i] else low] * m + alone(i, 1.0 if mask[i] else -1.0)
-        return e(i, j) + alone(j, -1.0) if mask[i] else e(j, i) + alone(j, 1.0)
+            return [high] * m + met(i) if mask[i] else [low] * m + broken(i)
+        return e(e_value, i, j) + broken(j) if mask[i] else e(e_dominates, j, i) + met(j)
 
     def paid(i: int, j: int, found: float) -> float:
         """One price after the other, as the margin does: rounding must not decide otherwise here."""

@@ -12,7 +12,7 @@ from prepex.study.check_facts import Design, Facts
 from prepex.study.check_form import prices_of
 from prepex.study.check_laws import Sample
 from prepex.study.check_read import plain
-from prepex.study.check_tests import Found
+from prepex.study.check_tests import Found, dominating
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -124,7 +124,9 @@ def compare_tests(given: Document, front: Bools, found: Found, result: Result, o
         return place[stated.get("better", stated.get("arm"))], place[stated.get("worse", stated.get("arm"))]
 
     known = sorted({parties(arm["test"]) for arm in arms if arm["test"]})
-    rows = dict(zip(known, pairs.of(*np.array(known, dtype=np.int64).reshape(-1, 2).T)))
+    i, j = np.array(known, dtype=np.int64).reshape(-1, 2).T
+    table = pairs.of(i, j)
+    rows, over = dict(zip(known, table)), dict(zip(known, dominating(pairs, i, j, table)))
     for k, (arm, test) in enumerate(zip(arms, tests, strict=True)):
         for name, right in zip(prices_of(len(price) > 3), price[:, k], strict=True):
             got = arm["price"][name]
@@ -143,7 +145,7 @@ def compare_tests(given: Document, front: Bools, found: Found, result: Result, o
             own, row, toll = better == k, np.append(rows[better, worse], breaks[worse]), price[0, k]
             extreme = row.max()
         else:
-            own, row = worse == k and bool(front[better]), np.append(rows[better, worse], meets[better])
+            own, row = worse == k and bool(front[better]), np.append(over[better, worse], meets[better])
             extreme, toll = row.min(), price[2, better] + price[1, k]
         # Of facets that are level the first; within a rounding of that, one or the other.
         level = [int(np.argmax(np.abs(row - extreme) <= share * LEVEL * (1.0 + abs(extreme)))) for share in (0.9, 1.1)]

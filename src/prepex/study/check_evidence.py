@@ -55,6 +55,9 @@ class Stars:
             if law == "shared":
                 self.laws[q] = "gaussian"
                 self.scale[:, q] = square.sum() / free if free >= 2 and square.sum() > 0 else BLIND
+        # Rows that nothing can move.
+        noisy = np.array([law != "exact" for law in self.laws] or [True] * L)
+        self.exact = ~np.any(self.rows[:, noisy] != 0.0, axis=1)
         single = bool(((self.rows != 0.0).sum(axis=1) == 1).all())
         # Facets of one objective each: the hub pools with the arms above it, convex or not.
         self.plain = bool(self.laws) and single and "student" not in self.laws and not self.slack.any()
@@ -70,6 +73,10 @@ class Stars:
         self.solved += 1
         if self.solved > PATIENCE:
             refuse("evidence", f"found by at most {PATIENCE:,} searches", "a study too large for this check")
+        fixed = [link for link in links if self.exact[link[1]]]
+        links = [link for link in links if not self.exact[link[1]]]
+        if not all(self._holds(hub, link) for link in fixed):
+            return math.inf, self.S[hub] - self.W @ self.M[0]
         if self.plain:
             return self._pooled(hub, links)
         y, value = np.zeros(len(links)), 0.0
@@ -88,6 +95,13 @@ class Stars:
             y = np.maximum(y + share * step, 0.0)
             value, left, Q, scores = found
         return value, scores
+
+    def _holds(self, hub: int, link: tuple[int, int]) -> bool:
+        """A constraint that nothing can move."""
+        a, row = link
+        if a < 0:
+            return bool(self.over[hub, row - len(self.W)] >= 0)
+        return bool(self.S[hub, row] >= self.S[a, row] + self.slack[row])
 
     def _dual(self, hub: int, links: Links, y: Floats) -> tuple[float, Floats, Floats, Floats]:
         """D, its gradient, minus its second derivative, and the hub's scores."""
@@ -169,7 +183,8 @@ class Stars:
             else:
                 laws = list(zip(self.laws, self.scale[i].tolist()))
                 cost = to_border(laws, float(self.N[i]), self.M[i].tolist(), g, off, level, float(self.cap[i]))
-            found = min(found, cost if off > 0 else 0.0)
+            cost = math.inf if self.exact[m + c] and off >= 0 else cost
+            found = min(found, cost if off > 0 or self.exact[m + c] else 0.0)
         return found
 
     def add(self, j: int, front: Iterable[int], ceiling: float) -> float:
@@ -192,12 +207,14 @@ class Stars:
                 continue
             # The arm that is hardest to escape; its cheapest facet is looked at first.
             p = int(np.where(above, left.min(axis=1), -np.inf).argmax())
-            nodes += [[*links, (front[p], int(f))] for f in np.argsort(-left[p])]
+            nodes += [[*links, (front[p], int(f))] for f in np.argsort(-left[p]) if not self.exact[f]]
         return best
 
 
 def softness(law: str, mu: float, x: float, var: float) -> float:
     """1 / d''(x)."""
+    if law == "exact":
+        return 0.0
     if law == "gaussian":
         return var
     if law == "bernoulli":

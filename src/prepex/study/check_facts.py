@@ -33,6 +33,7 @@ class Design:
     slack   what a difference may be on a facet without mattering; 0 of a limit             (m,)
     level   what a limit asks of its row at least; 0 of a facet                             (m,)
     logs    which objectives are compared by their logarithms                               (L,)
+    sure    what was known without noise before the first outcome, by arm and objective     {(k, q): value}
     """
 
     arms: list[str]
@@ -48,6 +49,7 @@ class Design:
     level: Floats
     n_facets: int
     logs: NDArray[np.bool_]
+    sure: dict[tuple[int, int], float]
 
     @classmethod
     def read(cls, settings: Document) -> "Design":
@@ -73,8 +75,13 @@ class Design:
         var = np.einsum("fp,kpq,fq->kf", W, covariance, W)
         rho = np.array(threshold.get("grid", [1.0]), dtype=float)
         arms, objectives = labels["arms"], labels["objectives"]
+        sure = {
+            (arms.index(arm), objectives.index(objective)): value
+            for objective, values in settings.get("known", {}).items()
+            for arm, value in values.items()
+        }
         pilot, delta = pilot_pulls(dict(settings)), settings["delta"]
-        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack, level, n_facets, logs)
+        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack, level, n_facets, logs, sure)
 
     def origin(self, row: Floats) -> Floats:
         """`row` where an objective is Gaussian, of known variance or not; else 0."""
@@ -93,6 +100,11 @@ class Design:
     def limited(self) -> bool:
         """Are there limits?"""
         return len(self.W) > self.n_facets
+
+    @property
+    def exact(self) -> list[int]:
+        """The objectives without noise, by their places."""
+        return [q for q, (law, _) in enumerate(self.laws or ()) if law == "exact"]
 
     @property
     def unknown(self) -> list[bool]:
@@ -120,6 +132,7 @@ class Facts:
         values = np.array([block[1] for block in blocks], dtype=float).reshape(len(blocks), len(design.objectives))
         values = design.inner(values)
         size = np.array([block[2] for block in blocks], dtype=float)
+        _require_exact(arm, values, design)
         peak = np.abs(values).max(axis=0, initial=0.0)
         origin = design.origin(values[0] if len(values) else peak)
         values = values - origin
@@ -140,6 +153,8 @@ class Facts:
         K, (m, L) = len(arms), design.W.shape
         n = np.array([arm["n"] for arm in arms], dtype=float)
         mean = design.inner(np.array([[np.nan] * L if arm["mean"] is None else arm["mean"] for arm in arms]))
+        tried = np.flatnonzero(n)
+        _require_exact(tried, mean[tried], design)
         peak = np.nan_to_num(np.abs(mean)).max(axis=0)
         origin = design.origin(np.nan_to_num(mean[0]))
         score = (mean - origin) @ design.W.T
@@ -151,6 +166,8 @@ class Facts:
         if design.laws is not None:
             pilot, late = Sample.read(arms, "pilot"), Sample.read(arms, "after_pilot")
             _require_parts(n, mean, pilot, late, design, peak)
+            for part in (pilot, late):
+                _require_exact(np.append(tried, tried), np.vstack([mean[tried], part.mean[tried]]), design)
             return cls(whole, pilot.less(origin, design.W), late.less(origin, design.W), peak, peak, origin)
         late_n = np.array([arm["after_pilot"]["n"] for arm in arms], dtype=float)
         late_score = np.array([arm["after_pilot"]["scores"] for arm in arms]) - design.W @ origin
@@ -171,6 +188,16 @@ def _require_parts(n: Floats, mean: Floats, pilot: Sample, late: Sample, design:
         size = np.abs(part.mean) @ np.abs(design.W.T)
         if np.any(np.abs(part.mean @ design.W.T - part.score) > 1e-9 * size):
             refuse("scores", "those of the means", "others")
+
+
+def _require_exact(arm: NDArray[np.int64], values: Floats, design: Design) -> None:
+    """What has no noise is the same in every outcome of an arm, and what was known of it before."""
+    sure = dict(design.sure)
+    for q in design.exact:
+        for k, value in zip(arm.tolist(), values[:, q].tolist()):
+            if sure.setdefault((k, q), value) != value:
+                where = f"{design.objectives[q]} of {design.arms[k]}"
+                refuse(where, f"{sure[k, q]!r}, as it was: it has no noise", value)
 
 
 def used_blocks(blocks: Sequence[Block], wanted: int, design: Design) -> tuple[list[Block], int]:

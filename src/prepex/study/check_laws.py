@@ -9,17 +9,15 @@ Legend
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prepex.study.check_penalty import TEMPER, normal_gamma, penalty_of_law
+
 Floats = NDArray[np.float64]
 UNKNOWN = ("student", "shared")
-# The pilot's likelihood enters a prior with this power.
-TEMPER = 0.5
 BLIND = 1e150
 # Means that a law can have.
 RANGES = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf), "exponential": (0.0, math.inf)}
@@ -92,6 +90,7 @@ def variances(laws: Sequence[tuple[str, float]], W: Floats, pilot: Sample) -> Fl
             "bernoulli": np.maximum(mu * (1.0 - mu), least),
             "poisson": np.maximum(mu, least),
             "exponential": mu * mu,
+            "exact": np.zeros_like(mu),
             "student": spread,
             "shared": np.full_like(mu, total / free if free >= 2 and total > 0 else BLIND),
         }[law]
@@ -100,6 +99,8 @@ def variances(laws: Sequence[tuple[str, float]], W: Floats, pilot: Sample) -> Fl
 
 def divergence(law: str, mu: float, x: float, var: float) -> float:
     """d(mu, x)."""
+    if law == "exact":
+        return 0.0 if x == mu else math.inf
     if law == "gaussian":
         return 0.5 * (x - mu) ** 2 / var
     if law in UNKNOWN:
@@ -113,6 +114,8 @@ def _surplus(a: float, b: float, more: float) -> float:
     """a log(a / b) + more, where b = a + more; if they are close, by Taylor's series, as all else cancels."""
     if a <= 0:
         return more
+    if b <= 0:
+        return math.inf
     if abs(more) > 0.05 * a:
         return a * math.log(a / b) + more
     return a * sum((-more / a) ** k / k for k in range(2, 16))
@@ -120,6 +123,8 @@ def _surplus(a: float, b: float, more: float) -> float:
 
 def tilted(law: str, mu: float, s: float, var: float) -> float:
     """argmin_x d(mu, x) + s x, kept where d is convex."""
+    if law == "exact":
+        return mu
     if law == "gaussian":
         return mu - var * s
     if law == "poisson":
@@ -131,75 +136,6 @@ def tilted(law: str, mu: float, s: float, var: float) -> float:
         return min(max(2.0 * mu / (b + root) if b > 0 else (b - root) / (2.0 * s), 0.0), 1.0)
     inside = 1.0 - 4.0 * s * s * var
     return mu - (2.0 * s * var / (1.0 + math.sqrt(inside)) if inside > 0 else math.copysign(math.sqrt(var), s))
-
-
-# Digits with which penalties are computed: they are small differences of numbers as large as the sum of all outcomes.
-DIGITS = 60
-
-
-def _log_gamma(z: Decimal) -> Decimal:
-    """Stirling's series at z + 1, z + 2, ... from 40 on, exact to 1e-20, and back."""
-    product = Decimal(1)
-    while z < 40:
-        product *= z
-        z += 1
-    series = sum((sign / (divisor * z**power) for sign, divisor, power in STIRLING), Decimal(0))
-    return (z - HALF) * z.ln() - z + (2 * PI).ln() / 2 + series - product.ln()
-
-
-HALF, PI = Decimal("0.5"), Decimal("3.14159265358979323846264338327950288419716939937510582097494")
-STIRLING = tuple((Decimal((-1) ** k), n, 2 * k + 1) for k, n in enumerate((12, 360, 1260, 1680, 1188)))
-
-
-def _exactly(function: Callable[..., Decimal]) -> Callable[..., float]:
-    """With many digits, once for the same numbers. Numbers for which it is not defined are a ValueError."""
-
-    @lru_cache(maxsize=4096)
-    def compute(*given: Any) -> float:
-        with localcontext() as context:
-            context.prec = DIGITS
-            try:
-                return float(function(*(Decimal(value) if isinstance(value, float) else value for value in given)))
-            except ArithmeticError:
-                raise ValueError(f"no penalty for {given}") from None
-
-    return compute
-
-
-@_exactly
-def penalty_of_law(law: str, n: Decimal, x: Decimal, n0: Decimal, m0: Decimal) -> Decimal:
-    """Largest log-likelihood of n outcomes with mean x, less the log of their mixture over the prior of a pilot."""
-
-    def times_log(a: Decimal, b: Decimal) -> Decimal:
-        return a * b.ln() if a > 0 else Decimal(0)
-
-    weight = n0 * Decimal(TEMPER)
-    if law == "bernoulli":
-        a, b = HALF + weight * m0, HALF + weight * (1 - m0)
-        top = n * (times_log(x, x) + times_log(1 - x, 1 - x))
-        before, after = ((one, two, one + two) for one, two in ((a, b), (a + n * x, b + n * (1 - x))))
-        mixed = sum(
-            (sign * (_log_gamma(q) - _log_gamma(p)) for sign, p, q in zip((1, 1, -1), before, after)), Decimal(0)
-        )
-        return top - mixed
-    events, time = (n * x, n) if law == "poisson" else (n, n * x)
-    a, b = (HALF + weight * m0, weight) if law == "poisson" else (HALF + weight, weight * m0)
-    top = n * times_log(x, x) - n * x if law == "poisson" else -n * (x.ln() + 1)
-    mixed = a * b.ln() - _log_gamma(a) + _log_gamma(a + events) - (a + events) * (b + time).ln()
-    return top - mixed
-
-
-@_exactly
-def _normal_gamma(ss: Decimal, alpha: Decimal, beta: Decimal, *arms: Decimal) -> Decimal:
-    """The same of Gaussian samples with one variance; of each arm n, n0 and its mean less that of its pilot."""
-    size, after, mixed = Decimal(0), beta + ss / 2, alpha * beta.ln()
-    for n, n0, off in zip(arms[::3], arms[1::3], arms[2::3]):
-        kappa = n0 * Decimal(TEMPER)
-        size += n
-        after += kappa * n / (kappa + n) * off**2 / 2
-        mixed += (kappa / (kappa + n)).ln() / 2
-    mixed += _log_gamma(alpha + size / 2) - _log_gamma(alpha) - (alpha + size / 2) * after.ln()
-    return -size / 2 * ((ss / size).ln() + 1) - mixed
 
 
 def _top(at: Callable[[float], tuple[float, float]]) -> float:
@@ -226,7 +162,8 @@ def to_border(
         return n * divergence(law, means[seen[0]], x, var) if low < x < high else math.inf
     side = math.copysign(1.0, off)
     # The end of its range that an objective is pushed to.
-    ends = [RANGES.get(laws[q][0], (-math.inf, math.inf))[int(side * g[q] < 0)] for q in seen]
+    ranges = {q: RANGES.get(laws[q][0], (-math.inf, math.inf)) for q in seen}
+    ends = [means[q] if laws[q][0] == "exact" else ranges[q][int(side * g[q] < 0)] for q in seen]
     if side * sum(g[q] * (end - means[q]) for q, end in zip(seen, ends)) > -abs(off):
         return math.inf
 
@@ -251,6 +188,9 @@ class Tests:
     ) -> None:
         self.laws, self.W, self.slack, self.pilot, self.late = laws, W, slack, pilot, late
         self.n_facets = len(slack)
+        # Rows without noise: they are not tested, they hold or not.
+        noisy = np.array([law != "exact" for law, _ in laws])
+        self.exact = ~np.any(W[:, noisy] != 0.0, axis=1)
         self.free = float(pilot.n.sum() - pilot.n.size)
 
     def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
@@ -258,14 +198,19 @@ class Tests:
         ahead = (self.late.score[i] - self.late.score[j])[:, : self.n_facets] + self.slack > 0
         found = np.full(ahead.shape, -np.inf)
         for pair, f in np.argwhere(ahead).tolist():
-            found[pair, f] = self.test(int(i[pair]), int(j[pair]), f)
+            found[pair, f] = CERTAIN if self.exact[f] else self.test(int(i[pair]), int(j[pair]), f)
         return found
+
+    def level(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Where i and j are level without noise, as far as matters (n, m)."""
+        gap = (self.late.score[i] - self.late.score[j])[:, : self.n_facets] + self.slack
+        return (gap == 0) & self.exact[: self.n_facets]
 
     def test(self, i: int, j: int, f: int) -> float:
         """e_f(i over j)."""
         seen = [int(q) for q in np.flatnonzero(self.W[f])]
         names = {self.laws[q][0] for q in seen}
-        if names <= {"gaussian", *UNKNOWN} and names & {*UNKNOWN}:
+        if names <= {"gaussian", "exact", *UNKNOWN} and names & {*UNKNOWN}:
             return self.stream(i, j, f, own="student" in names)
         paid = sum(self.penalty(k, q) for k in (i, j) for q in seen)
         return self.cost(i, j, f, seen) - paid if math.isfinite(paid) else -math.inf
@@ -275,9 +220,11 @@ class Tests:
         late, pilot, off = self.late, self.pilot, float(self.late.score[k, row] - level)
         seen = [int(q) for q in np.flatnonzero(self.W[row])]
         names, n = {self.laws[q][0] for q in seen}, float(late.n[k])
+        if self.exact[row]:
+            return CERTAIN
         if off == 0.0:
             return -math.inf
-        if names <= {"gaussian", *UNKNOWN} and names & {*UNKNOWN}:
+        if names <= {"gaussian", "exact", *UNKNOWN} and names & {*UNKNOWN}:
             spread = pilot.line[:, row].sum() / self.free if self.free > 0 else 0.0
             ss, moved = float(late.line[k, row]), float(late.score[k, row] - pilot.score[k, row])
             if n < 3 or ss <= 0 or spread <= 0:
@@ -285,7 +232,7 @@ class Tests:
             paid = self.unknown(n, moved, ss, pilot.n[k], pilot.line[k, row], spread)
             if "student" not in names:
                 prior = 0.5 + 0.5 * TEMPER * self.free, 0.5 * spread * (1.0 + TEMPER * self.free)
-                paid = _normal_gamma(*map(float, (ss, *prior, n, pilot.n[k], moved)))
+                paid = normal_gamma(*map(float, (ss, *prior, n, pilot.n[k], moved)))
             return 0.5 * n * math.log1p(off * off * n / ss) - paid
         paid = sum(self.penalty(k, q) for q in seen)
         means, squares = late.mean[k].tolist(), late.square[k] / n
@@ -307,7 +254,7 @@ class Tests:
             prior = 0.5 + 0.5 * TEMPER * self.free, 0.5 * spread * (1.0 + TEMPER * self.free)
             cost = 0.5 * n.sum() * math.log1p(gap * gap * n[0] * n[1] / n.sum() / ss.sum())
             samples = np.column_stack([n, n0, off]).ravel().tolist()
-            return cost - _normal_gamma(float(ss.sum()), *map(float, prior), *samples)
+            return cost - normal_gamma(float(ss.sum()), *map(float, prior), *samples)
         if n.min() < 3 or ss.min() <= 0:
             return -math.inf
         A, B = ss / n / gap**2
@@ -325,7 +272,7 @@ class Tests:
         if n < 3 or ss <= 0 or spread <= 0:
             return math.inf
         prior = 0.5 + 0.5 * TEMPER * (n0 - 1.0), 0.5 * (spread + TEMPER * ss0)
-        return _normal_gamma(*map(float, (ss, *prior, n, n0, off)))
+        return normal_gamma(*map(float, (ss, *prior, n, n0, off)))
 
     def penalty(self, k: int, q: int) -> float:
         """Of an objective of an arm: largest log-likelihood less the log of the mixture."""
@@ -334,6 +281,8 @@ class Tests:
             float(v) for v in (self.late.n[k], self.late.mean[k, q], self.pilot.n[k], self.pilot.mean[k, q])
         )
         weight = TEMPER * n0
+        if law == "exact":
+            return 0.0
         if law == "gaussian":
             return 0.5 * math.log1p(n / weight) + 0.5 * n * weight / (n + weight) * (x - m0) ** 2 / var
         if law in UNKNOWN:

@@ -30,7 +30,7 @@ from prepex.study.check_read import (
 MOST_ARMS, MOST_OBJECTIVES, MOST_FACETS = 2000, 100, 1000
 # Directions nearer than this are the same.
 SAME = 1e-9
-LAWS = ("Bernoulli", "Poisson", "Exponential")
+LAWS = ("Bernoulli", "Poisson", "Exponential", "Exact")
 RULES: dict[str, tuple[str, ...]] = {
     "frappe": (),
     "information": ("follow",),
@@ -51,7 +51,7 @@ THRESHOLDS: dict[str, tuple[str, ...]] = {
 }
 SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
 # Only where they are used.
-MORE_SETTINGS = ("tolerance", "limits", "avoid_infeasible")
+MORE_SETTINGS = ("tolerance", "limits", "avoid_infeasible", "known")
 # Means that a family can have.
 POSITIVE = (0.0, math.inf)
 RANGES = {"Bernoulli": (0.0, 1.0), "Poisson": POSITIVE, "Exponential": POSITIVE}
@@ -86,6 +86,8 @@ def require_settings(given: Any) -> None:
         refuse("sampling", "a rule that fits family and threshold", rule["name"])
     if threshold["name"] == "kaufmann_koolen" and "unknown" in laws:
         refuse("threshold", "another one for an unknown variance", threshold["name"])
+    if "known" in given:
+        _require_known(given["known"], given["family"], arms, objectives)
     if "avoid_infeasible" in given:
         possible = "limits" in given and threshold["name"] == "certified"
         if given["avoid_infeasible"] is not True or not possible:
@@ -181,6 +183,21 @@ def _require_tolerance(given: Any) -> None:
     for place, one in enumerate(size.tolist()):
         if one >= 1.0 and single_family(given["family"], place)["name"] == "Bernoulli":
             refuse("tolerance", "below 1 where outcomes are 0 or 1", one)
+
+
+def _require_known(known: Any, family: Any, arms: list[str], objectives: list[str]) -> None:
+    """Values of some arms, of objectives without noise."""
+    if type(known) is not dict or not known:
+        refuse("known", "values of objectives by name, or left out", known)
+    for objective, values in known.items():
+        choice("known", objective, objectives)
+        if single_family(family, objectives.index(objective))["name"] != "Exact":
+            refuse("known", "of objectives without noise", objective)
+        if type(values) is not dict or not values:
+            refuse("known", "values of arms by name", values)
+        for arm, value in values.items():
+            choice("known", arm, arms)
+            number("known", value)
 
 
 def _require_limits(given: Any, L: int) -> None:
@@ -318,6 +335,8 @@ def in_support(family: Mapping[str, Any], place: int, value: float, n: int) -> b
     single = single_family(family, place)
     if single["name"] in ("Exponential", "LogNormal"):
         return value >= SMALLEST and (n == 1 or single["name"] == "Exponential")
+    if single["name"] == "Exact":
+        return True
     if single["name"] == "Gaussian":
         return n == 1 or single.get("variance") != "unknown"
     # Sums of whole numbers: a mean is their sum over n, to the last digit.

@@ -46,6 +46,9 @@ class Pairs(Protocol):
     def of(self, i: Ints, j: Ints) -> Floats:
         """e_f(i over j) of so many pairs (n, m)."""
 
+    def level(self, i: Ints, j: Ints) -> Bools:
+        """Where they are level, and known without noise: enough to dominate (n, m)."""
+
 
 class Found(NamedTuple):
     """All that a certificate states of tests: prices, e of pairs, of limits met and of limits broken (K, c), tests."""
@@ -120,6 +123,12 @@ def pareto(S: Floats, free: Bools) -> Bools:
     return free & ~np.array(beaten, dtype=bool)
 
 
+def _ratio(gap: Floats, spread: Floats) -> Floats:
+    """The likelihood ratio of a gap above 0 against none; infinite if it is known without error."""
+    ahead = np.maximum(gap, 0.0)
+    return np.where(ahead > 0, 0.5 * ahead**2 / np.where(spread > 0, spread, 1.0) / (spread > 0), 0.0)
+
+
 def pilot_prices(S: Floats, N: Floats, var: Floats, slack: Floats, level: Floats) -> Floats:
     """-log of the shares that a pilot with these statistics gives; no pilot: equal shares."""
     K, m, c = len(S), len(slack), len(level)
@@ -128,18 +137,22 @@ def pilot_prices(S: Floats, N: Floats, var: Floats, slack: Floats, level: Floats
         more = [[K] * K, [(2 if K > 1 else 1) * K * c] * K] if c else []
         return np.log(np.array(equal + more, dtype=float))
     V, over = var / N[:, None], S[:, m:] - level
-    met = (0.5 * np.maximum(over, 0.0) ** 2 / V[:, m:]).min(axis=1, initial=np.inf)
-    broken = (0.5 * np.maximum(-over, 0.0) ** 2 / V[:, m:]).max(axis=1, initial=0.0)
+    # Without noise what holds is certain; level holds, but is not ahead.
+    sure = V[:, m:] == 0.0
+    met = np.where(sure & (over >= 0), np.inf, _ratio(over, V[:, m:])).min(axis=1, initial=np.inf)
+    broken = _ratio(-over, V[:, m:]).max(axis=1, initial=0.0)
     S, V = S[:, :m], V[:, :m]
     front = pareto(S, np.asarray((over >= 0).all(axis=1)))
     decided, beaten = np.empty(K), np.zeros(K)
     for i in range(K):
         # How far i is ahead of the others, or those of the front of i.
         others, sign = (np.arange(K) != i, 1.0) if front[i] else (front, -1.0)
-        ratio = 0.5 * np.maximum(sign * (S[i] - S[others]) + slack, 0.0) ** 2 / (V[i] + V[others])
+        gap, spread = sign * (S[i] - S[others]) + slack, V[i] + V[others]
+        ratio = _ratio(gap, spread)
         if front[i]:
             decided[i] = min(np.maximum(ratio.max(axis=1), broken[others]).min(initial=np.inf), met[i])
         else:
+            ratio = np.where((spread == 0.0) & (gap >= 0), np.inf, ratio)
             beaten[i] = np.minimum(ratio.min(axis=1), met[others]).max(initial=0.0)
             decided[i] = max(beaten[i], broken[i])
     doubt = np.exp(-2.0 * np.minimum(decided, 300.0))
@@ -167,6 +180,15 @@ class Gaps:
         counts, var = (np.repeat(n[i], m), np.repeat(n[j], m)), (self.var[i].ravel(), self.var[j].ravel())
         return e_values((F[i] - F[j] + self.slack).ravel(), counts, var, self.rho).reshape(-1, m)
 
+    def level(self, i: Ints, j: Ints) -> Bools:
+        """All of them are noise."""
+        return np.zeros((i.size, self.n_facets), dtype=bool)
+
+
+def dominating(e: Pairs, i: Ints, j: Ints, table: Floats) -> Floats:
+    """e for i to dominate j: where nothing is noise, to be level is enough."""
+    return np.where(e.level(i, j), check_laws.CERTAIN, table)
+
 
 def arm_tests(front: Bools, e: Pairs, meets: Floats, breaks: Floats, price: Floats) -> list[Test | None]:
     """Every arm's test; the margin is the least value. None: no evidence above 0."""
@@ -180,7 +202,7 @@ def arm_tests(front: Bools, e: Pairs, meets: Floats, breaks: Floats, price: Floa
         i, j = i[i != j], j[i != j]
         table = e.of(i, j)
         # i is ahead somewhere, or j breaks a limit; i is ahead everywhere, and meets all limits.
-        some, every = np.hstack([table, breaks[j]]), np.hstack([table, meets[i]])
+        some, every = np.hstack([table, breaks[j]]), np.hstack([dominating(e, i, j, table), meets[i]])
         most, least = some.argmax(axis=1).tolist(), every.argmin(axis=1).tolist()
         for n, (a, b, f, g) in enumerate(zip(i.tolist(), j.tolist(), most, least)):
             here = Test(float(some[n, f] - price[0, a]), float(some[n, f]), a, b, f)
@@ -214,7 +236,9 @@ def compute(design: Design, facts: Facts, front: Bools) -> Found:
     else:
         tests = check_laws.Tests(design.laws, design.W, slack, pilot, late)
         pairs, alone = tests, np.full(over.shape, -np.inf)
-        for k, c in np.argwhere(over != 0).tolist():
+        for k, c in np.ndindex(over.shape):
             alone[k, c] = tests.alone(k, m + c, float(level[c]))
-    meets, breaks = np.where(over > 0, alone, -np.inf), np.where(over < 0, alone, -np.inf)
+    # Without noise an arm on its limit meets it.
+    met = (over > 0) | ((over == 0) & (var[:, m:] == 0))
+    meets, breaks = np.where(met, alone, -np.inf), np.where(over < 0, alone, -np.inf)
     return Found(price, pairs, meets, breaks, arm_tests(front, pairs, meets, breaks, price))

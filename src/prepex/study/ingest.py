@@ -1,11 +1,17 @@
 """Outcomes from users and CSV files, checked."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from prepex import _checks, _named
+from prepex._checks import Floats
 from prepex.errors import InputError, InputTypeError, shown
+from prepex.exact import refuse
 from prepex.family import Family
 from prepex.labels import Labels
+from prepex.study.state import State
 from prepex.tables import Sheet, plain_number
 
 # The column with how many outcomes a row is the mean of.
@@ -66,8 +72,31 @@ def _value(name: str, value: Any) -> float:
     return float(_checks.real_array(f"outcome {name!r}", [value], ("value", 1))[0])
 
 
-def read_outcomes(sheet: Sheet, arm: str, labels: Labels, family: Family) -> list[Row]:
-    """Every row of a table; an error names the line."""
+def sure_values(state: State, besides: int | None = None) -> Floats:
+    """What is known without noise (K, L): in advance, by outcomes that have entered, and by those in the line.
+
+    `besides`: a pull whose own values do not count.
+    """
+    experiment = state.experiment
+    sure, objectives = experiment.sure, experiment.labels.objectives
+    for number, pull in state.line.pulls.items():
+        for q in experiment.exact if number != besides else ():
+            if objectives[q] in pull.values and np.isnan(sure[pull.arm, q]):
+                sure[pull.arm, q] = pull.values[objectives[q]]
+    return sure
+
+
+def require_sure(values: dict[str, float], sure: Floats, arm: str, objectives: tuple[str, ...]) -> None:
+    """Values of what has no noise must be those that are known."""
+    for name, first in zip(objectives, sure.tolist(), strict=True):
+        if not np.isnan(first) and values.get(name, first) != first:
+            refuse(name, arm, first, values[name])
+
+
+def read_outcomes(sheet: Sheet, arm: str, labels: Labels, family: Family, sure: Floats | None = None) -> list[Row]:
+    """Every row of a table; an error names the line. Columns of what is known of all arms may be missing."""
+    if sure is not None and not np.isnan(sure).all():
+        sheet = _completed(sheet, arm, labels, sure)
     if not isinstance(arm, str):
         raise InputTypeError(f"arm must be the name of a column, got {shown(arm)}")
     # Cells have no spaces around them.
@@ -109,6 +138,22 @@ def read_outcomes(sheet: Sheet, arm: str, labels: Labels, family: Family) -> lis
         except InputError as error:
             raise sheet.error(row.line, str(error)) from None
     return rows
+
+
+def _completed(sheet: Sheet, arm: str, labels: Labels, sure: Floats) -> Sheet:
+    """With the columns of objectives that are known of all arms and not there."""
+    wanted = [q for q in range(sure.shape[1]) if not np.isnan(sure[:, q]).any()]
+    missing = [q for q in wanted if labels.objectives[q].strip() not in sheet.columns]
+    if not missing or arm.strip() not in sheet.columns:
+        return sheet
+    places = {name.strip(): index for index, name in enumerate(labels.arms)}
+    rows = []
+    for row, name in zip(sheet.rows, sheet.column(arm.strip()), strict=True):
+        # An arm that is not known is refused where rows are read.
+        more = [repr(float(sure[places[name], q])) if name in places else "0" for q in missing]
+        rows.append(row._replace(cells=(*row.cells, *more)))
+    columns = (*sheet.columns, *(labels.objectives[q].strip() for q in missing))
+    return replace(sheet, columns=columns, rows=tuple(rows))
 
 
 def _all_possible(table: list[list[float]], objectives: tuple[str, ...], family: Family) -> bool:

@@ -14,8 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from prepex import __version__, _checks, _named, tables
 from prepex.errors import InputError, shown
+from prepex.exact import filled, require_agreement
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
 from prepex.numerals import plural
 from prepex.settings import Settings, WithNames, with_options
@@ -25,7 +28,7 @@ from prepex.study.calm import calm
 from prepex.study.check_log import Record
 from prepex.study.check_read import RefusedError
 from prepex.study.config import Config
-from prepex.study.draft import Draft, find_case
+from prepex.study.draft import Case, Draft, find_case
 from prepex.study.events import GENESIS, Event, linked, read_line, seal
 from prepex.study.foresee import Foreseen
 from prepex.study.handout import blocker, hand_out
@@ -205,7 +208,7 @@ class Study:
 
     def _tell(self, draft: Draft, token: str, outcome: Outcome) -> Receipt:
         case = draft.find(token)
-        values = _values(outcome, draft.state, case.n)
+        values = _values(outcome, draft.state, case)
         case.require_counting()
         for name, value in values.items():
             if case.values.get(name, value) != value:
@@ -230,7 +233,7 @@ class Study:
         foreseen = self._foresee("corrected", token, outcome, reason)
         with self._session.writing(actor, foreseen) as draft:
             case = draft.find(token)
-            changed = case.correction(_values(outcome, draft.state, case.n))
+            changed = case.correction(_values(outcome, draft.state, case, fill=False))
             if changed:
                 draft.add("corrected", case.pull, {"token": token, "outcome": changed, "reason": reason})
 
@@ -286,7 +289,7 @@ class Study:
             case = find_case(log, token)
             data: dict[str, Any] = {"token": token, "reason": reason}
             if kind == "corrected":
-                data["outcome"] = case.correction(_values(outcome, state, case.n))
+                data["outcome"] = case.correction(_values(outcome, state, case, fill=False))
             if case.pull in state.line.pulls or case.voided is not None or data.get("outcome") == {}:
                 return None
         with self._session.glancing() as log:
@@ -308,7 +311,12 @@ class Study:
         sheet = tables.parse_sheet(tables.decode(data, str(path)), str(path))
         with self._session.writing(actor) as draft:
             labels = draft.state.experiment.labels
-            rows = ingest.read_outcomes(sheet, arm, labels, draft.state.experiment.family)
+            experiment = draft.state.experiment
+            sure = ingest.sure_values(draft.state) if experiment.exact else None
+            rows = ingest.read_outcomes(sheet, arm, labels, experiment.family, sure)
+            if sure is not None:
+                outcomes = np.array([[row.outcome[name] for name in labels.objectives] for row in rows])
+                require_agreement(sure, np.array([row.arm for row in rows]), outcomes, experiment.exact, labels)
             origin = {"source": Path(path).name, "digest": hashlib.sha256(data).hexdigest()}
             if not again and draft.log.has_file(origin["digest"]):
                 raise InputError(
@@ -484,9 +492,20 @@ def _written(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _values(outcome: Outcome, state: State, n: int) -> dict[str, float]:
-    experiment = state.experiment
-    return ingest.outcome_values(outcome, experiment.labels.objectives, experiment.family, n)
+def _values(outcome: Outcome, state: State, case: Case, fill: bool = True) -> dict[str, float]:
+    """By name. `fill`: with what is known without noise and need not be told; else only what is given, corrected.
+
+    What has entered is compared with all the rest when it is told anew.
+    """
+    experiment, objectives = state.experiment, state.experiment.labels.objectives
+    if not experiment.exact:
+        return ingest.outcome_values(outcome, objectives, experiment.family, case.n)
+    sure = ingest.sure_values(state, case.pull)[case.arm]
+    given = filled(outcome, sure, objectives, "outcome") if fill else outcome
+    values = ingest.outcome_values(given, objectives, experiment.family, case.n)
+    if fill or case.pull in state.line.pulls:
+        ingest.require_sure(values, sure, experiment.labels.arms[case.arm], objectives)
+    return values
 
 
 def _require_pilot_over(experiment: Experiment, path: str | os.PathLike[str], row: ingest.Row) -> None:

@@ -44,7 +44,7 @@ from prepex._kernels.laws.penalty import bernoulli_penalty, exponential_penalty,
 
 # The pilot's likelihood enters the prior with this power: half of it forgives a pilot that was off.
 TEMPER = 0.5
-# In place of an infinite cost: a mean that the outcomes rule out.
+# In place of an infinite cost: a mean that the outcomes rule out, and what is known without noise.
 CERTAIN = 1e6
 PARTS, OWN, SHARED = 0, 1, 2
 
@@ -114,7 +114,8 @@ def make_law_fresh(near: LawInstance) -> LawFresh:
 def _kind(near: LawInstance, seen: Bools) -> int:
     """How a facet that sees these objectives is tested."""
     own = seen & (near.law == STUDENT)
-    if np.any(seen & (near.law != STUDENT) & (near.law != GAUSSIAN)) or not np.any(own | (seen & near.shared)):
+    gaussian = (near.law == STUDENT) | (near.law == GAUSSIAN) | (near.law == EXACT)
+    if np.any(seen & ~gaussian) or not np.any(own | (seen & near.shared)):
         return PARTS
     return OWN if own.any() else SHARED
 
@@ -172,7 +173,10 @@ def test_limits(fresh: LawFresh, k: Int) -> None:
     for row in range(n_facets, inst.S.shape[1]):
         where, off, value = np.int64(row), inst.S[k, row], -np.inf
         paid = lone_penalty(fresh, k, where)
-        if off != 0.0 and paid < np.inf:
+        if inst.V[k, row] == 0.0:
+            # Without noise it is met or broken, whatever the other objectives say.
+            value = CERTAIN
+        elif off != 0.0 and paid < np.inf:
             if fresh.kind[row] == PARTS:
                 cost = limit_cost(inst, k, where)[0]
             else:

@@ -152,10 +152,10 @@ def limit_cost(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
     N, W, ahead, q = inst.N[k], inst.W[row], abs(inst.S[k, row]), inst.axis[row]
     # Down to it, or up.
     sign = 1.0 if inst.S[k, row] > 0.0 else -1.0
-    if ahead == 0.0 or inst.cap[k] <= 0.0:
-        return 0.0, 0.0
     if inst.V[k, row] == 0.0:
         return np.inf, 1.0
+    if ahead == 0.0 or inst.cap[k] <= 0.0:
+        return 0.0, 0.0
     if q >= 0:
         x = W[q] * inst.level[row]
         if not inside(inst.law[q], x):

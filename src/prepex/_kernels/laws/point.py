@@ -16,7 +16,7 @@ The legend of the arrays is in room.py.
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, gap, limit_gap, n_limits, spread
+from prepex._kernels.instance import Floats, Int, gap, limit_gap, meets_limit, n_limits, spread
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.law import BERNOULLI, EXACT, GAUSSIAN, POISSON, bent, divergence, inside, softness, tilted
@@ -384,7 +384,7 @@ def remove_law(inst: LawInstance, i: Int, j: Int, s: Search) -> float:
 @part
 def break_law(inst: LawInstance, i: Int, row: Int, s: Search) -> float:
     """Closest point of Break(i, c): arm i no better than the limit of this row. Writes the star, returns v."""
-    value, y = (0.0, 0.0) if inst.S[i, row] <= 0.0 else limit_cost(inst, i, row)
+    value, y = (0.0, 0.0) if not meets_limit(inst, i, row) else limit_cost(inst, i, row)
     s.star.link[0, ARM] = i
     s.star.link[0, FACET] = row if inst.axis[row] >= 0 or value < inst.cap[i] else CAPPED
     s.star.real[0, Y] = y
@@ -456,7 +456,8 @@ def start_law(inst: LawInstance, j: Int, s: Search, cap: float) -> float:
         broken = broken or limit_gap(inst, j, row) > 0.0
         if limit_gap(inst, j, row) > 0.0 and inst.V[j, row] == 0.0:
             v = np.inf
-    if broken and v == 0.0:
+    # Where nothing is known of an arm's variance yet, nothing is dear.
+    if broken and v == 0.0 and cap > 0.0:
         if inst.plain:
             settle_pools(inst, j, n, s)
             for f in range(inst.n_facets):

@@ -7,9 +7,9 @@ A facet of Gaussian objectives of unknown variance is one stream (fresh.py), its
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, broken_ratio, gap, met_ratio, ratio
+from prepex._kernels.instance import Floats, Int, broken_ratio, gap, met_ratio, noiseless, over_ratio, ratio
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.laws.fresh import OWN, PARTS, SHARED, LawFresh, shared_penalty
+from prepex._kernels.laws.fresh import CERTAIN, OWN, PARTS, SHARED, LawFresh, shared_penalty
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.pair import facet_bound, student_pair, test_cost
 from prepex._kernels.mixture import AS_RIVAL
@@ -51,6 +51,8 @@ def e_law(fresh: LawFresh, i: Int, j: Int, f: Int, low: float, high: float) -> f
     inst = fresh.inst
     if not gap(inst, i, j, f) > 0.0:
         return -np.inf
+    if noiseless(inst, i, j, f):
+        return CERTAIN
     cost = paid(fresh, i, j, f)
     if not cost < np.inf:
         return -np.inf
@@ -67,7 +69,7 @@ def likely_dominator(guide: LawInstance, toll: Floats, i: Int) -> Int:
     for p in range(guide.size[0]):
         least = met_ratio(guide, guide.front[p])
         for f in range(guide.n_facets):
-            least = min(least, ratio(guide, guide.front[p], i, f))
+            least = min(least, over_ratio(guide, guide.front[p], i, f))
         if least - toll[guide.front[p]] > most or rival < 0:
             most, rival = least - toll[guide.front[p]], guide.front[p]
     return rival

@@ -6,7 +6,7 @@ import { link } from "./list.js";
 const form = () => at("create");
 
 const KINDS = [["gaussian", "measured, noise known"], ["unknown", "measured, noise unknown"], ["shared", "measured, noise unknown, same for all arms"],
-  ["bernoulli", "yes or no (1 or 0)"], ["poisson", "counts"], ["lognormal", "positive, compared by factors (times, sizes)"], ["exponential", "positive, exponential (waiting times)"]];
+  ["bernoulli", "yes or no (1 or 0)"], ["poisson", "counts"], ["exact", "known without noise"], ["lognormal", "positive, compared by factors (times, sizes)"], ["exponential", "positive, exponential (waiting times)"]];
 
 function addObjective() {
   const n = at("objectives").children.length + 1;

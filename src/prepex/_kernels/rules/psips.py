@@ -18,10 +18,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex._kernels.course import CALM, CALM_CHANCE, PULLS, STEEP, TRIES, Course
-from prepex._kernels.hedge import hedge_learn, hedge_weights
+from prepex._kernels.course import CALM, CALM_CHANCE, PULLS, STEEP, TRIES, Course, uniform
 from prepex._kernels.instance import Int, compare, covariance_row
 from prepex._kernels.jit import kernel, part
+from prepex._kernels.rules.hedge import hedge_learn, hedge_weights
 
 SAMPLE, STOP = 1, 2
 
@@ -190,3 +190,18 @@ def psips_step(course: Course) -> None:
     hedge_weights(course.target, course.real[STEEP], course.mix)
     for k in range(K):
         course.aim[k] = (1.0 - 1.0 / t) * course.mix[k] + 1.0 / (t * K)
+
+
+@part
+def propose_psips(course: Course, ahead: Int) -> Int:
+    """An arm at random, by the allocation."""
+    aim = course.aim
+    choice: Int = np.int64(0)
+    left = uniform(course.key, course.whole[PULLS], ahead)
+    for k in range(aim.size):
+        if aim[k] > 0.0:
+            choice = np.int64(k)
+            left -= aim[k]
+            if left < 0.0:
+                break
+    return choice
