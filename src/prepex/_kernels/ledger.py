@@ -214,7 +214,7 @@ def still_outside(inst: Instance, a: Int) -> bool:
         return a == NONE
     outside = not feasible(inst.S, inst.n_facets, a)
     for p in range(inst.size[0]):
-        outside = outside or compare(inst.S, inst.n_facets, inst.front[p], a) > 0
+        outside = outside or bool(compare(inst.S, inst.n_facets, inst.front[p], a) > 0)
     return outside and not inst.mask[a]
 
 

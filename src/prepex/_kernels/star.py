@@ -408,10 +408,10 @@ def start_known(inst: KnownInstance, j: Int, s: Search, cap: float) -> float:
                 v, hardest = alone, np.int64(c)
     if 0.0 < v < np.inf:
         # Mostly the hub meets all limits once it meets the hardest.
-        own, row, met = covariance_row(gram, j), inst.n_facets + hardest, True
-        real[hardest, Y] = real[hardest, GAP] / inst.V[j, row]
+        own, at, met = covariance_row(gram, j), inst.n_facets + hardest, True
+        real[hardest, Y] = real[hardest, GAP] / inst.V[j, at]
         for f in range(inst.S.shape[1]):
-            vec[HUB, f] = gram[own, f, row] * real[hardest, Y] / inst.N[j]
+            vec[HUB, f] = gram[own, f, at] * real[hardest, Y] / inst.N[j]
         for c in range(n_limits(inst)):
             met = met and (c == hardest or real[c, GAP] <= vec[HUB, inst.n_facets + c])
         if not met:
