@@ -330,11 +330,10 @@ def test_interpreted_and_compiled_agree_bit_for_bit():
     rng = np.random.default_rng(12)
     cases = [case for case in sweep(per_cell=1, seed=41) if case.means.shape[1] > 1][::4]
     for case in cases:
-        L = case.means.shape[1]
-        limits = as_limits(*random_limits(rng, case.means), names(L))
+        means, L = np.abs(case.means), case.means.shape[1]
+        limits = as_limits(*random_limits(rng, means, beside=0.0), names(L))
         eps = random_tolerance(rng, case.facets, 0.3) * int(rng.integers(2))
         for family in (Gaussian(covariance=case.covariance), Product([Poisson(), Exact(), Gaussian(variance=1.0)][:L])):
-            means = np.abs(case.means)
             values = []
             for how in (engine.waiting, engine.interpreting):
                 with how():

@@ -16,7 +16,7 @@ import numpy as np
 
 from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, limit_gap, score, weigh_known
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.room import DRIFT, FACET, HUB, VALUE, Y, touch
+from prepex._kernels.room import DRIFT, FACET, HUB, VALUE, Y, note_move
 from prepex._kernels.search import search
 from prepex._kernels.star import pair_bound_known
 
@@ -60,9 +60,9 @@ def move_known(ledger: Any, a: Int, mean: Floats, shift: Floats, weight: float) 
         if inst.lenient:
             for i in range(N.size):
                 if inst.mask[i]:
-                    near = reach_known(ledger, pair_bound_known(inst, np.int64(i), a)) * (1.0 - 1e-12)
+                    near = reach_known(ledger, pair_bound_known(inst, np.int64(i), a, np.inf)) * (1.0 - 1e-12)
                     ledger.key[i] = min(ledger.key[i], near)
-    touch(ledger, a)
+    note_move(ledger, a)
 
 
 @part

@@ -18,7 +18,8 @@ Legend
     real      VALUE: Z; DRIFT
     whole     CHANGED: the arm whose status changes (-1: none), CENTRE: the star's hub, SIZE: its constraints,
               STALE: it must be solved again, ROUND, UNSEEN: the first arm not looked at since all was forgotten,
-              PAPER: only the alternatives of the FraPPE paper, for reproduction
+              PAPER: only the alternatives of the FraPPE paper, for reproduction, MOVED: the arm that did since the
+              last refresh
 """
 
 from typing import NamedTuple
@@ -27,7 +28,7 @@ import numpy as np
 
 from prepex._kernels import aging
 from prepex._kernels.aging import STRETCH
-from prepex._kernels.instance import Floats, Instance, Int, Ints, apart, find_answer, weigh_known
+from prepex._kernels.instance import Floats, Instance, Int, Ints, apart, compare, feasible, find_answer, weigh_known
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws import aging as law_aging
 from prepex._kernels.laws.instance import weigh_law
@@ -39,8 +40,11 @@ from prepex._kernels.room import (
     CHANGED,
     DRIFT,
     FACET,
+    MOVED,
+    NONE,
     PAPER,
     ROUND,
+    SEVERAL,
     SIZE,
     STALE,
     UNSEEN,
@@ -119,7 +123,7 @@ def open_ledger(inst: Instance, spare: int = 256, paper: bool = False, own: bool
         best=make_star(most_constraints(K, m, limits) + 1),
         gradient=np.zeros(K),
         real=np.zeros(2),
-        whole=np.array([-1, 0, 0, 1, 0, 0, int(paper)]),
+        whole=np.array([-1, 0, 0, 1, 0, 0, int(paper), SEVERAL]),
         own=own,
     )
 
@@ -158,6 +162,7 @@ def put_weights(ledger: Ledger, near: Ledger, weights: Floats) -> None:
         inst.mask[k] = other.mask[k]
         inst.front[k] = other.front[k]
     inst.size[0] = other.size[0]
+    ledger.whole[MOVED] = SEVERAL
     forget(ledger)
 
 
@@ -175,8 +180,9 @@ def refresh(ledger: Ledger, slack: float) -> float:
         # The bounds hold for the complete alternatives only: look at everything again.
         ledger.inst.size[0] = find_answer(ledger.inst)
         forget(ledger)
-    elif ledger.inst.lenient:
+    elif ledger.inst.lenient and not still_outside(ledger.inst, whole[MOVED]):
         front_changed(ledger)
+    whole[MOVED] = NONE
     if whole[STALE] == 1:
         real[VALUE] = np.inf
     while True:
@@ -199,6 +205,17 @@ def refresh(ledger: Ledger, slack: float) -> float:
         elif real[VALUE] > 0.0 or whole[PAPER] == 1 or not front_changed(ledger):
             break
     return float(real[VALUE])
+
+
+@part
+def still_outside(inst: Instance, a: Int) -> bool:
+    """Is the only arm that moved outside the answer, as it was? Then so is the status of all others."""
+    if a < 0:
+        return a == NONE
+    outside = not feasible(inst.S, inst.n_facets, a)
+    for p in range(inst.size[0]):
+        outside = outside or bool(compare(inst.S, inst.n_facets, inst.front[p], a) > 0)
+    return outside and not inst.mask[a]
 
 
 @part
@@ -271,7 +288,7 @@ def cheapest_remove(ledger: Ledger, i: Int, limit: float) -> tuple[float, Int, I
         j = rival if p < 0 else np.int64(p) if every else inst.front[p]
         if j < 0 or (p >= 0 and j == rival) or not rivals(inst, i, j, paper):
             continue
-        v = pair_bound(inst, i, j)
+        v = pair_bound(inst, i, j, best if inst.lenient else np.inf)
         if v < best:
             v = remove(inst, i, j, s)
         if v < best:
@@ -311,7 +328,7 @@ def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
                 count = record(pieces, count, hub, k, v, s.leaf, keep_star(s.star, np.int64(1), s.leaf))
                 limit = lowered(pieces, count, limit)
         for j in range(key.size):
-            if rivals(inst, k, j, paper) and pair_bound(inst, np.int64(k), np.int64(j)) < limit:
+            if rivals(inst, k, j, paper) and pair_bound(inst, np.int64(k), np.int64(j), limit) < limit:
                 v = remove(inst, np.int64(k), np.int64(j), s)
                 if v < limit:
                     count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.S.shape[1], s.leaf))

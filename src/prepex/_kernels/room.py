@@ -27,7 +27,9 @@ HUB, SHIFT, LOAD, STIFF, BASE, LAG = 0, 1, 2, 3, 4, 5
 CAPPED = -1
 # Of a ledger (ledger.py): its reals, and its whole numbers.
 VALUE, DRIFT = 0, 1
-CHANGED, CENTRE, SIZE, STALE, ROUND, UNSEEN, PAPER = 0, 1, 2, 3, 4, 5, 6
+CHANGED, CENTRE, SIZE, STALE, ROUND, UNSEEN, PAPER, MOVED = 0, 1, 2, 3, 4, 5, 6, 7
+# In place of an arm: none has moved; several have, or nobody knows.
+NONE, SEVERAL = -1, -2
 # Of a level of the search.
 START, CURSOR = 0, 1
 # An option is three numbers on a stack.
@@ -146,6 +148,14 @@ def restore(s: Search, d: Int, n: Int) -> None:
     """The n multipliers of the node at level d."""
     for c in range(n):
         s.star.real[c, Y] = s.saved[d, c] if d < s.saved.shape[0] else 0.0
+
+
+@part
+def note_move(ledger: Any, a: Int) -> None:
+    """Arm a has another mean."""
+    whole = ledger.whole
+    whole[MOVED] = a if whole[MOVED] == NONE or whole[MOVED] == a else SEVERAL
+    touch(ledger, a)
 
 
 @part

@@ -353,10 +353,15 @@ def break_known(inst: KnownInstance, i: Int, row: Int, s: Search) -> float:
 
 
 @part
-def pair_bound_known(inst: KnownInstance, i: Int, j: Int) -> float:
-    """A lower bound of Remove(i, j): its dearest single row. Zero iff j already dominates or equals i, and may."""
+def pair_bound_known(inst: KnownInstance, i: Int, j: Int, enough: float) -> float:
+    """A lower bound of Remove(i, j): its dearest single row, or the first that is enough.
+
+    Zero iff j already dominates or equals i, and may.
+    """
     bound = 0.0
     for f in range(inst.n_facets):
+        if bound >= enough:
+            break
         ahead = gap(inst, i, j, f)
         if ahead > 0.0:
             bound = max(bound, 0.5 * ahead * ahead / spread(inst, i, j, f))
@@ -387,7 +392,7 @@ def arm_cost_known(inst: KnownInstance, hub: Int, star: Star, n: Int, k: Int, po
 def start_known(inst: KnownInstance, j: Int, s: Search, cap: float) -> float:
     """The root of a search: the hub meets its limits, which stand before all other constraints. Returns its value."""
     link, real, vec, gram = s.star.link, s.star.real, s.desk.vec, inst.gram
-    v, broken = 0.0, False
+    v, hardest = 0.0, np.int64(-1)
     for f in range(inst.S.shape[1]):
         vec[HUB, f] = 0.0
     for c in range(n_limits(inst)):
@@ -397,13 +402,22 @@ def start_known(inst: KnownInstance, j: Int, s: Search, cap: float) -> float:
         real[c, GAP] = limit_gap(inst, j, row)
         real[c, RATE] = np.inf
         real[c, Y] = 0.0
-        broken = broken or real[c, GAP] > 0.0
-        if real[c, GAP] > 0.0 and inst.V[j, row] == 0.0:
-            v = np.inf
-    if broken and v == 0.0:
-        v = settle(s.star, n_limits(inst), np.int64(-1), gram[covariance_row(gram, j)], inst.N[j], s.desk)
+        if real[c, GAP] > 0.0:
+            alone = 0.5 * real[c, GAP] * real[c, GAP] / inst.V[j, row]
+            if alone > v:
+                v, hardest = alone, np.int64(c)
+    if 0.0 < v < np.inf:
+        # Mostly the hub meets all limits once it meets the hardest.
+        own, at, met = covariance_row(gram, j), inst.n_facets + hardest, True
+        real[hardest, Y] = real[hardest, GAP] / inst.V[j, at]
         for f in range(inst.S.shape[1]):
-            vec[HUB, f] = vec[SHIFT, f]
+            vec[HUB, f] = gram[own, f, at] * real[hardest, Y] / inst.N[j]
+        for c in range(n_limits(inst)):
+            met = met and (c == hardest or real[c, GAP] <= vec[HUB, inst.n_facets + c])
+        if not met:
+            v = settle(s.star, n_limits(inst), np.int64(-1), gram[own], inst.N[j], s.desk)
+            for f in range(inst.S.shape[1]):
+                vec[HUB, f] = vec[SHIFT, f]
     return v
 
 

@@ -20,7 +20,7 @@ from prepex._kernels.instance import Floats, Int
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import any_shared, pool_variances, put_mean, weigh_law
 from prepex._kernels.laws.pair import escape_bound, facet_cost, limit_bound, pair_bound_law
-from prepex._kernels.room import STALE, VALUE, touch
+from prepex._kernels.room import STALE, VALUE, note_move
 from prepex._kernels.search import search
 
 
@@ -72,12 +72,12 @@ def move_law(ledger: Any, a: Int, mean: Floats, shift: Floats, weight: float) ->
         for k in range(key.size):
             if inst.mask[k]:
                 if k != a:
-                    key[k] = min(key[k], pair_bound_law(inst, np.int64(k), a))
+                    key[k] = min(key[k], pair_bound_law(inst, np.int64(k), a, np.inf))
             elif inst.mask[a]:
                 if ledger.witness[k] == a:
                     base[k] = max(escape_bound(inst, a, np.int64(k)), limit_bound(inst, np.int64(k)))
                 key[k] = base[k] if base[k] > 0.0 else -np.inf
-    touch(ledger, a)
+    note_move(ledger, a)
 
 
 @part

@@ -410,7 +410,8 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
             held = k == hub and x != S[hub, f]
             for c in range(n):
                 held = held or (link[c, ARM] == k and link[c, FACET] == f and S[k, f] + inst.slack[f] > x)
-            if held:
+            # A pool that is no higher than the hub is one by rounding, unless a limit holds it there.
+            if held and (x > S[hub, f] or n_limits(inst) > 0):
                 out[inst.axis[f]] = W[f, inst.axis[f]] * (x if k == hub else x - inst.slack[f])
         return
     for c in range(n):
