@@ -16,6 +16,7 @@ from prepex.family import Bernoulli as Bernoulli
 from prepex.family import Exact as Exact
 from prepex.family import Exponential as Exponential
 from prepex.family import Gaussian as Gaussian
+from prepex.family import LogNormal as LogNormal
 from prepex.family import Poisson as Poisson
 from prepex.family import Product as Product
 from prepex.limits import Limit as Limit
