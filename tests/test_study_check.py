@@ -159,7 +159,13 @@ def random_law_experiment(rng, threshold=None, keep=None, lenient=False, limited
         "delta": float(10.0 ** rng.uniform(-2, -0.3)),
         "minimise": tuple(int(q) for q in np.flatnonzero(rng.random(L) < 0.3)),
         "threshold": threshold or Certified(pilot=[None, 2, 3][rng.integers(3)]),
-        "tolerance": random_tolerance(rng, cone) if lenient else None,
+        "tolerance": [
+            # Of what is compared by factors, a share.
+            f"{100 * np.expm1(size):.6f}%" if "times" in kind else size
+            for size, kind in zip(random_tolerance(rng, cone), kinds, strict=True)
+        ]
+        if lenient
+        else None,
         "limits": random_limits(rng, kinds) if limited else (),
     }
     draws = {
