@@ -14,7 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, limit_gap, score, weigh_known
+from prepex._kernels.instance import (
+    Floats,
+    Int,
+    KnownInstance,
+    covariance_row,
+    escaped,
+    gap,
+    limit_gap,
+    score,
+    weigh_known,
+)
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.room import DRIFT, FACET, HUB, VALUE, Y, note_move
 from prepex._kernels.search import search
@@ -92,8 +102,11 @@ def cost_at(inst: KnownInstance, j: Int, load: Floats, vec: Floats) -> float:
         a = front[p]
         cheapest = np.inf
         for f in range(inst.n_facets):
-            left = max(gap(inst, a, j, f) - vec[HUB, f], 0.0)
-            cheapest = min(cheapest, left * left / V[a, f] if left > 0.0 else 0.0)
+            left = gap(inst, a, j, f) - vec[HUB, f]
+            if escaped(inst, a, j, f, left):
+                cheapest = 0.0
+            elif left > 0.0:
+                cheapest = min(cheapest, left * left / V[a, f])
         cost += cheapest
     return 0.5 * cost
 

@@ -166,6 +166,12 @@ def n_limits(inst: Instance) -> Int:
 
 
 @part
+def escaped(inst: Instance, a: Int, j: Int, f: Int, left: float) -> bool:
+    """Does a not dominate arm j, which lacks `left` on facet f? Where nothing is noise, to be level is not enough."""
+    return left < 0.0 or (left == 0.0 and spread(inst, a, j, f) > 0.0)
+
+
+@part
 def ratio(inst: Instance, a: Int, j: Int, f: Int) -> float:
     """The likelihood ratio, as a Gaussian's, of a gap above 0 against none; zero if it is not."""
     ahead = max(gap(inst, a, j, f), 0.0)

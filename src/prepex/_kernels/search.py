@@ -16,7 +16,7 @@ One depth-first search serves two purposes:
 
 import numpy as np
 
-from prepex._kernels.instance import Instance, Int, gap, n_limits, spread
+from prepex._kernels.instance import Instance, Int, escaped, gap, n_limits, spread
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws import point
 from prepex._kernels.room import (
@@ -63,10 +63,11 @@ def hardest_arm(inst: Instance, j: Int, s: Search) -> tuple[Int, float]:
             left = gap(inst, a, j, f) - vec[HUB, f]
             if forbidden[p, f]:
                 continue
-            if left <= 0.0:
+            if escaped(inst, a, j, f, left):
                 cheapest = 0.0
                 break
-            cheapest = min(cheapest, 0.5 * left * left / spread(inst, a, j, f))
+            if left > 0.0:
+                cheapest = min(cheapest, 0.5 * left * left / spread(inst, a, j, f))
         if cheapest > dearest:
             pick, dearest = np.int64(p), cheapest
     return pick, dearest

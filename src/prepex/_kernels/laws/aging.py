@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int
+from prepex._kernels.instance import Floats, Int, escaped, gap
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import any_shared, pool_variances, put_mean, weigh_law
 from prepex._kernels.laws.pair import escape_bound, facet_cost, limit_bound, pair_bound_law
@@ -94,7 +94,9 @@ def find_witness(ledger: Any, j: Int, limit: float) -> None:
     if arm >= 0 and most < limit:
         exact = np.inf
         for f in range(inst.n_facets):
-            exact = min(exact, facet_cost(inst, arm, j, np.int64(f)))
+            ahead = gap(inst, arm, j, f)
+            if ahead > 0.0 or escaped(inst, arm, j, f, ahead):
+                exact = min(exact, facet_cost(inst, arm, j, np.int64(f)))
         most = max(exact, most)
     ledger.base[j], ledger.witness[j] = most * (1.0 - 1e-12), arm
 

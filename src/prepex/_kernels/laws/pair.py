@@ -11,7 +11,7 @@ By weak duality D(y) is a lower bound for every y >= 0.
 
 import numpy as np
 
-from prepex._kernels.instance import Int, gap, spread
+from prepex._kernels.instance import Int, escaped, gap, spread
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.law import (
@@ -262,7 +262,9 @@ def escape_bound(inst: LawInstance, a: Int, j: Int) -> float:
     """A lower bound of what it takes for j to escape a on some facet."""
     bound = np.inf
     for f in range(inst.n_facets):
-        bound = min(bound, facet_bound(inst, a, j, np.int64(f)))
+        ahead = gap(inst, a, j, f)
+        if ahead > 0.0 or escaped(inst, a, j, f, ahead):
+            bound = min(bound, facet_bound(inst, a, j, np.int64(f)))
         if bound == 0.0:
             break
     return bound
