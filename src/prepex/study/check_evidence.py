@@ -75,8 +75,9 @@ class Stars:
             refuse("evidence", f"found by at most {PATIENCE:,} searches", "a study too large for this check")
         fixed = [link for link in links if self.exact[link[1]]]
         links = [link for link in links if not self.exact[link[1]]]
-        if not all(self._holds(hub, link) for link in fixed):
-            return math.inf, self.S[hub] - self.W @ self.M[0]
+        if not links or not all(self._holds(hub, link) for link in fixed):
+            here = all(self._holds(hub, link) for link in fixed)
+            return 0.0 if here else math.inf, self.S[hub] - self.W @ self.M[0]
         if self.plain:
             return self._pooled(hub, links)
         y, value = np.zeros(len(links)), 0.0
@@ -171,7 +172,9 @@ class Stars:
         if cap <= 0 or (feasible and np.all(self.S[j] >= self.S[i] + self.slack[:m])):
             return 0.0
         links = [(i, f) for f in range(m)] + (self.own if held else [])
-        return min(self.value(j, links)[0], float(cap))
+        value = self.value(j, links)[0]
+        # Nothing moves what has no noise, however far the rest is from convex.
+        return min(value, float(cap)) if value < math.inf else value
 
     def breaking(self, i: int) -> float:
         """i comes to break a limit."""
@@ -197,6 +200,8 @@ class Stars:
         while nodes and best > 0:
             links = nodes.pop()
             value, scores = self.value(j, links) if links else (0.0, self.S[j] - self.W @ self.M[0])
+            if value == math.inf and links == self.own:
+                return math.inf
             if value >= best:
                 continue
             left = rest - scores + self.slack[: len(self.W)]
@@ -248,8 +253,20 @@ def nonnegative(Q: Floats, b: Floats) -> Floats:
             y = y + share * (trial - y)
             use &= ~(bad & (y <= 1e-15 * (1.0 + np.abs(y).max())))
             if share == 0.0 and not use[new]:
-                return y
+                return _ascended(Q, b, y)
             y[~use] = 0.0
+    return _ascended(Q, b, y)
+
+
+def _ascended(Q: Floats, b: Floats, y: Floats) -> Floats:
+    """The same, coordinate by coordinate: where constraints depend on each other an active set may end too early."""
+    size = np.diag(Q)
+    for _ in range(20_000):
+        slope = b - Q @ y
+        if np.all(np.where(y > 0, np.abs(slope), slope) <= 1e-12 * (np.abs(b) + np.abs(Q) @ y)):
+            break
+        for k in np.flatnonzero(size > 0):
+            y[k] = max(y[k] + (b[k] - Q[k] @ y) / size[k], 0.0)
     return y
 
 
