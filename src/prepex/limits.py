@@ -3,7 +3,7 @@
 An option is feasible if it meets every limit; the answer is the Pareto set of the feasible ones, and may be empty.
 
 Legend
-    rows      unit vectors g, an option with means M meets a limit iff g . M >= h      (c, L)
+    rows      g, of about unit length; an option with means M meets a limit iff g . M >= h      (c, L)
     level     h                                                                       (c,)
 """
 
@@ -21,6 +21,10 @@ from prepex.errors import InputError, shown
 from prepex.family import Family, range_of
 from prepex.labels import Labels
 from prepex.numerals import number
+
+
+# Sizes of weights and bounds: as large as outcomes may be, and nothing that arithmetic loses.
+LEAST, MOST = 1e-100, 1e100
 
 
 @dataclass(frozen=True, init=False)
@@ -44,11 +48,18 @@ class Limit:
             came = "neither" if at_most is None else "both"
             raise InputError(f"a Limit needs exactly one of at_most= and at_least=, got {came}")
         pairs = tuple((name, _checks.number(f"weight of {name!r}", weight)) for name, weight in weights.items())
+        for name, weight in pairs:
+            if weight and not LEAST <= abs(weight) <= MOST:
+                raise InputError(
+                    f"weight of {name!r} must be 0, or between {LEAST:g} and {MOST:g} in size, got {weight:g}"
+                )
         if not any(weight for _, weight in pairs):
             raise InputError(f"weights must not all be 0, got {shown(weights)}")
         object.__setattr__(self, "weights", pairs)
         for side, given in (("at_most", at_most), ("at_least", at_least)):
             value = None if given is None else _checks.number(side, given)
+            if value is not None and abs(value) > MOST:
+                raise InputError(f"{side} must be at most {MOST:g} in size, got {value:g}")
             object.__setattr__(self, side, value)
 
     @property
@@ -156,7 +167,7 @@ def limits_of(
         bound = limit.at_least if limit.at_most is None else limit.at_most
         assert bound is not None
         bound = _on_scale(limit, rows[place], bound, labels, logs)
-        size = np.linalg.norm(rows[place]) * (1.0 if limit.at_most is None else -1.0)
+        size = _size(rows[place]) * (1.0 if limit.at_most is None else -1.0)
         rows[place], level[place] = rows[place] / size, bound / size
     named = tuple(_with_names(limit, labels) for limit in given)
     found = Limits(_checks.frozen(rows), _checks.frozen(level), named)
@@ -169,6 +180,13 @@ def _with_names(limit: Limit, labels: Labels) -> Limit:
     places = [(_checks.position(name, labels.objectives), weight) for name, weight in limit.weights]
     weights = {labels.objectives[at]: weight for at, weight in places if at is not None}
     return Limit(weights, at_most=limit.at_most, at_least=limit.at_least)
+
+
+def _size(row: Floats) -> float:
+    """What a row is divided by: to be a unit vector if it is of one objective; else a power of two, so that no sum of
+    exact numbers is rounded to the other side of its bound."""
+    largest = float(np.abs(row).max())
+    return largest if np.count_nonzero(row) == 1 else 2.0 ** math.floor(math.log2(largest))
 
 
 def _on_scale(limit: Limit, row: Floats, bound: float, labels: Labels, logs: Sequence[int]) -> float:

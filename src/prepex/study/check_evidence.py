@@ -197,23 +197,27 @@ class Stars:
         best = min(float(self.cap[[j, *front]].min()), ceiling)
         size = 1e-12 * (np.abs(self.S).max(axis=0) + 1e-300)
         nodes: list[Links] = [self.own]
+        possible = False
         while nodes and best > 0:
             links = nodes.pop()
             value, scores = self.value(j, links) if links else (0.0, self.S[j] - self.W @ self.M[0])
             if value == math.inf and links == self.own:
                 return math.inf
+            possible = possible or best <= value < math.inf
             if value >= best:
                 continue
             left = rest - scores + self.slack[: len(self.W)]
             left[[front.index(a) for a, _ in links if a >= 0]] = 0.0
-            above = (left > size).all(axis=1)
+            # Where nothing is noise, to be level is not to escape.
+            above = (left > np.where(self.exact[: left.shape[1]], -size, size)).all(axis=1)
+            above[[front.index(a) for a, _ in links if a >= 0]] = False
             if not above.any():
-                best = value
+                best, possible = value, True
                 continue
             # The arm that is hardest to escape; its cheapest facet is looked at first.
             p = int(np.where(above, left.min(axis=1), -np.inf).argmax())
             nodes += [[*links, (front[p], int(f))] for f in np.argsort(-left[p]) if not self.exact[f]]
-        return best
+        return best if possible or best <= 0 else math.inf
 
 
 def softness(law: str, mu: float, x: float, var: float) -> float:
@@ -236,6 +240,8 @@ def softness(law: str, mu: float, x: float, var: float) -> float:
 def nonnegative(Q: Floats, b: Floats) -> Floats:
     """argmax_{y >= 0} b . y - y'Qy / 2, by Lawson and Hanson's active set."""
     y, use = np.zeros(b.size), np.zeros(b.size, dtype=bool)
+    if not b.size:
+        return y
     for _ in range(10 * b.size + 10):
         slope = np.where(use, -np.inf, b - Q @ y)
         new = int(slope.argmax())

@@ -228,11 +228,16 @@ def logarithmic(family: Mapping[str, Any], L: int) -> Any:
 
 
 def read_limits(limits: Any, logs: Any) -> tuple[Any, Any]:
-    """(unit rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h, means of logarithms where these count."""
+    """(rows g (c, L), h (c,)): an arm meets a limit if g . mean >= h, means of logarithms where these count.
+
+    A row of one objective is a unit vector; others are scaled by a power of two, which rounds nothing.
+    """
     rows, level = [], []
     for limit in limits:
         weights, sign = np.array(limit["weights"], dtype=float), -1.0 if "at_most" in limit else 1.0
-        size, bound = sign * np.linalg.norm(weights), limit["at_most" if "at_most" in limit else "at_least"]
+        bound = limit["at_most" if "at_most" in limit else "at_least"]
+        alone = np.count_nonzero(weights) == 1
+        size = sign * (abs(weights.sum()) if alone else 2.0 ** math.floor(math.log2(np.abs(weights).max())))
         if np.any(weights[logs]):
             own = float(weights[logs].sum())
             bound = own * math.log(bound / own)

@@ -59,6 +59,7 @@ def balance(
     elif law == POISSON:
         low, high = max(low, slack) if sign > 0.0 else low, high if sign > 0.0 else min(high, 0.0)
     x = guess if low < guess < high else 0.5 * (low + high)
+    start, end = low, high
     for _ in range(STEPS):
         if not low < x < high:
             break
@@ -79,8 +80,8 @@ def balance(
         new = x - slope / bend
         if not low < new < high:
             new = 0.5 * (low + high)
-        # What is left is the square of such a step.
-        done = abs(new - x) <= 1e-9 * (1.0 + abs(x))
+        # What is left is the square of such a step; next to an end, where d grows without bound, steps are small anyway.
+        done = abs(new - x) <= 1e-9 * min(1.0 + abs(x), new - start, end - new)
         x = new
         if done:
             break
@@ -145,7 +146,8 @@ def pool_cost(inst: LawInstance, hub: Int, star: Star, n: Int, f: Int, extra: In
     N, S, link, q, slack = inst.N, inst.S, star.link, inst.axis[f], inst.slack[f]
     law, sign = inst.law[q], inst.W[f, q]
     x = pooled(inst, hub, star, n, f, extra)
-    if x <= S[hub, f] and n_limits(inst) == 0:
+    # With slack the others may have to give way to a hub that cannot rise any more.
+    if x <= S[hub, f] and slack == 0.0 and n_limits(inst) == 0:
         return 0.0
     cost = 0.0
     if x != S[hub, f]:
@@ -410,8 +412,8 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
             held = k == hub and x != S[hub, f]
             for c in range(n):
                 held = held or (link[c, ARM] == k and link[c, FACET] == f and S[k, f] + inst.slack[f] > x)
-            # A pool that is no higher than the hub is one by rounding, unless a limit holds it there.
-            if held and (x > S[hub, f] or n_limits(inst) > 0):
+            # A pool that is no higher than the hub is one by rounding, unless a limit or the range of means holds it there.
+            if held and (x > S[hub, f] or inst.slack[f] > 0.0 or n_limits(inst) > 0):
                 out[inst.axis[f]] = W[f, inst.axis[f]] * (x if k == hub else x - inst.slack[f])
         return
     for c in range(n):
