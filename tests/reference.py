@@ -140,7 +140,9 @@ def enumerated(facets, means, closest, slack, limits):
     n_facets = len(facets)
     found = []
     for i, (g, h) in product(pareto, own):
-        found.append(Piece("break", i, i, *closest(i, [], [(-g, -h)])))
+        # An arm on its limit meets it: where nothing moves it beyond, it breaks nothing.
+        beyond = closest(i, [], [(-g, -h + 1e-6)])
+        found.append(Piece("break", i, i, *(closest(i, [], [(-g, -h)]) if beyond[0] < np.inf else beyond)))
     for i, j in product(pareto, pareto if slack is None else range(len(means))):
         if i != j:
             constraints = [(i, f) for f in range(n_facets)]

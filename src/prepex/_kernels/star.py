@@ -349,7 +349,8 @@ def break_known(inst: KnownInstance, i: Int, row: Int, s: Search) -> float:
     s.star.link[0, FACET] = row
     real[0, GAP] = ahead
     real[0, Y] = ahead / inst.V[i, row] if ahead > 0.0 else 0.0
-    return 0.5 * real[0, Y] * ahead
+    # Without noise an arm on its limit meets it, and stays.
+    return np.inf if inst.V[i, row] == 0.0 and inst.S[i, row] >= 0.0 else 0.5 * real[0, Y] * ahead
 
 
 @part

@@ -200,7 +200,10 @@ def limit_bound(inst: LawInstance, j: Int) -> float:
     for row in range(inst.n_facets, inst.S.shape[1]):
         if inst.S[j, row] < 0.0:
             bound = max(bound, limit_cost(inst, j, np.int64(row))[0])
-    return min(bound, inst.cap[j]) * (1.0 - 1e-12)
+    cap = inst.cap[j]
+    for p in range(inst.size[0]):
+        cap = min(cap, inst.cap[inst.front[p]])
+    return min(bound, cap) * (1.0 - 1e-12)
 
 
 @kernel
