@@ -58,7 +58,7 @@ class Recommendation:
     """The answer, and how far it can be trusted.
 
     With a tolerance it is right within it: every option listed is at most the tolerance behind any other, every option
-    left out is matched by a listed one within the tolerance.
+    left out is matched by a listed one within the tolerance; with limits, among the options that meet them.
 
     status      "certified": wrong with probability at most delta, proven; "heuristic": stopped by a threshold
                 without proof; "inconclusive": the budget ended first; "running": not yet
@@ -608,9 +608,10 @@ class Experiment:
             parts += breaking_words(answer.reasons)
             if self.tolerance is not None and not by_budget:
                 size = in_words(self.tolerance, self.labels.objectives)
+                meet = "" if self.setting.limits is None else " that meets the limits"
                 parts.append(
-                    f"Every option listed is at most the tolerance ({size}) behind any other, every option left out is "
-                    "matched by a listed one within the tolerance."
+                    f"Every option listed is at most the tolerance ({size}) behind any other{meet}, every option left "
+                    f"out{meet} is matched by a listed one within the tolerance."
                 )
             parts += tied_words(answer.near_ties, self.warning is not None)
         if answer.undecided:

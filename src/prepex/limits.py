@@ -22,7 +22,6 @@ from prepex.family import Family, range_of
 from prepex.labels import Labels
 from prepex.numerals import number
 
-
 # Sizes of weights and bounds: as large as outcomes may be, and nothing that arithmetic loses.
 LEAST, MOST = 1e-100, 1e100
 

@@ -81,7 +81,9 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], judge: Judge
         if not bound.lenient:
             console.print("With a --tolerance, differences that do not matter, it is finite.")
     elif bound.time == 0:
-        console.print("T* = 0: with a single arm there is nothing to find out.")
+        alone = len(problem.labels.arms) == 1
+        why = "with a single arm there is nothing to find out" if alone else "no pull is needed to know the answer"
+        console.print(f"T* = 0: {why}.")
     else:
         console.print(f"T* = [bold]{bound.time:,.7g}[/] pulls  (certified gap {bound.gap:.1e})")
     title = "rate T* log(1/delta)" if bound.lenient else "floor T* kl(delta, 1-delta)"

@@ -80,7 +80,7 @@ def balance(
         new = x - slope / bend
         if not low < new < high:
             new = 0.5 * (low + high)
-        # What is left is the square of such a step; next to an end, where d grows without bound, steps are small anyway.
+        # What is left is the square of such a step; next to an end steps are small anyway.
         done = abs(new - x) <= 1e-9 * min(1.0 + abs(x), new - start, end - new)
         x = new
         if done:
@@ -412,7 +412,7 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
             held = k == hub and x != S[hub, f]
             for c in range(n):
                 held = held or (link[c, ARM] == k and link[c, FACET] == f and S[k, f] + inst.slack[f] > x)
-            # A pool that is no higher than the hub is one by rounding, unless a limit or the range of means holds it there.
+            # A pool that is no higher than the hub is one by rounding, unless a limit or the range holds it there.
             if held and (x > S[hub, f] or inst.slack[f] > 0.0 or n_limits(inst) > 0):
                 out[inst.axis[f]] = W[f, inst.axis[f]] * (x if k == hub else x - inst.slack[f])
         return
