@@ -147,10 +147,15 @@ def enumerated(facets, means, closest, slack, limits):
         if i != j:
             constraints = [(i, f) for f in range(n_facets)]
             found.append(Piece("remove", i, j, *closest(j, constraints, () if j in pareto else own)))
+    size = np.zeros(n_facets) if slack is None else slack
     for j in set(range(len(means))) - set(pareto):
+        # Facets on which nothing moves the arm, up or down: to be level there is not to escape.
+        ways = [(sign * facets[f], sign * facets[f] @ means[j] + 1e-6) for f in range(n_facets) for sign in (1.0, -1.0)]
+        moves = np.isfinite([closest(j, [], [way])[0] for way in ways]).reshape(n_facets, 2).any(axis=1)
         for choice in product(range(n_facets), repeat=len(pareto)):
             constraints = list(zip(pareto, choice, strict=True))
-            found.append(Piece("add", j, j, *closest(j, constraints, own)))
+            if all(moves[f] or facets[f] @ (means[j] - means[a]) > size[f] + 1e-9 for a, f in constraints):
+                found.append(Piece("add", j, j, *closest(j, constraints, own)))
     return found
 
 

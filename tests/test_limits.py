@@ -471,3 +471,28 @@ def test_a_rule_with_its_own_stop_knows_no_limits():
     limits = limits_of(problem.labels, at_most={0: 1.0})
     with pytest.raises(InputError, match="knows no limits"):
         Setting.make(problem.family, problem.cone, problem.labels, APE(), as_threshold("own"), 1, limits=limits)
+
+
+def test_options_level_where_nothing_is_noise_are_told_apart_by_the_rest():
+    family = Product([Exact(), Gaussian(variance=1.0)])
+    given = {"family": family, "cone": Cone.orthant(2), "objectives": ("price", "gain"), "minimise": ("price",)}
+    assert evidence([[3, 1], [3, 2]], [10, 10], **given).value == pytest.approx(2.5)
+    assert np.isfinite(characteristic_time(Problem([[3, 1], [3, 2], [1, 0.5]], **given)).time)
+    # All that is known, without noise: nothing can change.
+    assert evidence([[1, 2], [9, 2]], [3, 3], family=Exact(), cone=Cone.orthant(2)).value == np.inf
+
+
+def test_a_sum_of_exact_numbers_on_its_limit_meets_it():
+    labels = Labels.make((1, 2), objectives=("x", "y"))
+    for x in range(8):
+        for y in range(8):
+            for weights in ((1, 1), (1, 3), (2, 5), (7, 3)):
+                bound = weights[0] * x + weights[1] * y
+                limit = Limit(dict(zip(("x", "y"), weights)), at_least=bound)
+                assert limits_of(labels, limits=[limit]).met(np.array([[x, y]], dtype=float)).all()
+
+
+@pytest.mark.parametrize("given", [({"x": 1e160}, 1.0), ({"x": 1e-200}, 1.0), ({"x": 1.0}, 1e160)])
+def test_weights_and_bounds_that_arithmetic_loses_are_refused(given):
+    with pytest.raises(InputError, match=r"must be .* 1e\+100"):
+        Limit(given[0], at_most=given[1])

@@ -335,3 +335,34 @@ def test_a_tolerance_of_the_whole_range_of_a_share_is_refused():
     with pytest.raises(InputError, match="tolerance of 'cured' must be below 1, as its outcomes are 0 or 1, got 1"):
         Experiment(2, ("cured",), family=Bernoulli(), tolerance=1.0)
     Experiment(2, ("cured",), family=Bernoulli(), tolerance=0.999)
+
+
+def divergences(p, x):
+    """Of a yes-or-no outcome, with its borders."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        yes = np.where(p > 0.0, p * np.log(p / x), 0.0)
+        return yes + np.where(p < 1.0, (1.0 - p) * np.log((1.0 - p) / (1.0 - x)), 0.0)
+
+
+def test_two_chances_next_to_the_ends_of_their_range_equal_a_scan():
+    rng = np.random.default_rng(8)
+    special = [
+        ([0.5, 2 / 3], [2, 6], 0.5),
+        ([0.1, 0.0], [3, 3], 0.1),
+        ([2 / 3, 0.0], [6, 1], 0.5),
+        ([1.0, 1.0], [3, 3], 0.1),
+    ]
+    drawn = []
+    for _ in range(60):
+        counts = rng.integers(1, 9, 2)
+        drawn.append((rng.binomial(counts, rng.random(2)) / counts, counts, rng.choice([0.1, 0.2, 0.5])))
+    for means, counts, eps in [*special, *drawn]:
+        found = evidence([[m] for m in means], counts, family=Bernoulli(), cone=Cone.orthant(1), tolerance=eps)
+        least = np.inf
+        for i, j in ((0, 1), (1, 0)):
+            if means[i] == max(means):
+                x = np.linspace(eps, 1.0, 400_001)
+                up = np.where(x > means[j], counts[j] * divergences(means[j], x), 0.0)
+                down = np.where(x - eps < means[i], counts[i] * divergences(means[i], np.maximum(x - eps, 0.0)), 0.0)
+                least = min(least, float(np.nanmin(up + down)))
+        assert found.value == pytest.approx(least, rel=1e-4, abs=1e-9), (means, counts, eps)
