@@ -62,7 +62,9 @@ def _sizes(tolerance: Any, labels: Labels, units: Units) -> Any:
     named = _named.by_name("tolerance", tolerance, labels.objectives)
     if named is not None:
         given = [named.get(name, 0.0) for name in labels.objectives]
-    elif isinstance(tolerance, int | float | str):
+    elif isinstance(tolerance, np.ndarray) and tolerance.ndim == 0:
+        given = [tolerance.item()] * len(labels.objectives)
+    elif isinstance(tolerance, int | float | str | np.number):
         given = [tolerance] * len(labels.objectives)
     if not isinstance(given, Sequence | np.ndarray) or len(given) != len(labels.objectives):
         return given
