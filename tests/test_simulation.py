@@ -100,9 +100,9 @@ def asked(monkeypatch):
     """The tolerances at which T* was computed."""
     tolerances = []
 
-    def watched(problem, tol=1e-6, *, tolerance=None):
+    def watched(problem, tol=1e-6, **asked):
         tolerances.append(tol)
-        return characteristic_time(problem, tol, tolerance=tolerance)
+        return characteristic_time(problem, tol, **asked)
 
     for module in (simulation, runs_module):
         monkeypatch.setattr(module, "characteristic_time", watched)

@@ -125,7 +125,7 @@ def test_a_threshold_that_cannot_be_watched_is_refused():
 
 
 def test_the_codes_of_the_laws_are_the_same_in_families_and_kernels():
-    names = ("GAUSSIAN", "BERNOULLI", "POISSON", "EXPONENTIAL", "STUDENT")
+    names = ("GAUSSIAN", "BERNOULLI", "POISSON", "EXPONENTIAL", "STUDENT", "EXACT")
     assert [getattr(families, name) for name in names] == [getattr(kernels, name) for name in names]
     assert families.LAWS == kernels.LAWS and len(set(kernels.LAWS)) == len(names)
 
@@ -142,9 +142,9 @@ class Odd(Family):
         return Laws(np.full(n_objectives, self.code), np.ones(n_objectives), ("Odd",) * n_objectives)
 
 
-@pytest.mark.parametrize("code", [5, -1])
+@pytest.mark.parametrize("code", [6, -1])
 def test_an_unknown_law_is_refused(code):
-    message = f"law must be one of the codes 0, 1, 2, 3, 4, got {code}"
+    message = f"law must be one of the codes 0, 1, 2, 3, 4, 5, got {code}"
     with pytest.raises(InputError, match=message):
         Problem([[0.2, 0.4], [0.5, 0.1]], family=Odd(code), cone=Cone.orthant(2))
     with pytest.raises(InputError, match=message):
