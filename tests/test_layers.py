@@ -17,7 +17,7 @@ LAYERS = (
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),
     ("run", "document", "snapshots", "spoken"),
-    ("settings", "standing"),
+    ("settings", "standing", "posterior_draws"),
     ("ties", "runs"),
     ("experiment",),
     ("simulation", "plot", "cluster"),
