@@ -1,10 +1,24 @@
 """`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
-[load] [startup] [bits]`: by default the timings, core, rules and startup.
+[load] [startup] [bits] [analyse]`: by default the timings, core, rules and startup.
 """
 
 import sys
 
-from benchmarks import borders, core, families, fuzz, guarantee, kills, load, mutations, rules, startup, study, voids
+from benchmarks import (
+    analyse,
+    borders,
+    core,
+    families,
+    fuzz,
+    guarantee,
+    kills,
+    load,
+    mutations,
+    rules,
+    startup,
+    study,
+    voids,
+)
 from prepex._kernels import engine
 
 PARTS = {
@@ -21,6 +35,7 @@ PARTS = {
     "load": load.main,
     "startup": startup.main,
     "bits": startup.bits,
+    "analyse": analyse.main,
 }
 
 for name in sys.argv[1:] or ["core", "rules", "startup"]:

@@ -8,6 +8,7 @@
     characteristic_time   the floor of every correct algorithm                        -> Bound
     Experiment            a live experiment: ask, tell, done, recommendation, why     -> Recommendation
     Settings              what is fixed before its first pull, checked: for Experiment.of and Study.create
+    analyse               what a table of measurements says already, and what to measure next   -> Analysis
     Study                 a durable experiment in a database, shared by many workers  (needs `prepex[study]`)
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Alternative": "solvers",
+    "Analysis": "analysis.analyse",
     "Bernoulli": "family",
     "BlockedError": "study.handout",
     "Bound": "bound",
@@ -49,6 +51,7 @@ _HOME = {
     "Runs": "runs",
     "Settings": "settings",
     "Study": "study.study",
+    "analyse": "analysis.analyse",
     "characteristic_time": "bound",
     "evidence": "alternatives",
     "one": "cone",

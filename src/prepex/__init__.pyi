@@ -5,6 +5,8 @@ from prepex import sampling as sampling
 from prepex import stopping as stopping
 from prepex.alternatives import Evidence as Evidence
 from prepex.alternatives import evidence as evidence
+from prepex.analysis.analyse import Analysis as Analysis
+from prepex.analysis.analyse import analyse as analyse
 from prepex.bound import Bound as Bound
 from prepex.bound import characteristic_time as characteristic_time
 from prepex.cone import Cone as Cone

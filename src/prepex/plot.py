@@ -220,6 +220,53 @@ def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     return figure
 
 
+def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0) -> None:
+    """Names beside their points (n, 2), where they hide neither each other nor a point; the last ones not at all if
+    there is no room. The axes must have their limits."""
+    figure = axes.figure
+    figure.draw_without_rendering()
+    place = axes.transData.transform(np.asarray(points, dtype=np.float64))
+    frame, scale = axes.get_window_extent(), figure.dpi / 72.0
+    taken: list[tuple[float, float, float, float]] = [
+        (x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in place
+    ]
+    for index, (name, (x, y)) in enumerate(zip(names, place, strict=True)):
+        # About the size of the text: exact extents would need a drawing each.
+        width, height = 0.55 * size * scale * max(len(name), 1), 1.15 * size * scale
+        for right, up in (
+            (1, 1),
+            (1, -1),
+            (-1, 1),
+            (-1, -1),
+            (1, 0),
+            (-1, 0),
+            (0, 2),
+            (0, -2),
+            (1, 3),
+            (1, -3),
+            (-1, 3),
+        ):
+            left = x + 5 * scale if right > 0 else x - 5 * scale - width if right < 0 else x - width / 2
+            low = y - height / 2 + up * (height / 2 + 2 * scale)
+            box = left, low, left + width, low + height
+            inside = (
+                frame.x0 <= box[0] and box[2] <= frame.x1 + 60 * scale and frame.y0 <= box[1] and box[3] <= frame.y1
+            )
+            others = (other for k, other in enumerate(taken) if k != index)
+            if inside and not any(_overlap(box, other) for other in others):
+                taken.append(box)
+                offset = ((left - x) / scale, (low - y) / scale)
+                axes.annotate(
+                    name, points[index], xytext=offset, textcoords="offset points", fontsize=size, color="0.25",
+                    ha="left", va="bottom", annotation_clip=False,
+                )  # fmt: skip
+                break
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
 def _legend(figure: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:
     """Above the axes, in as many columns as fit; the figure grows by the rows beyond the first."""
     lines = [textwrap.fill(name, 80) for name in names]

@@ -2,6 +2,7 @@
 
 A header, then a row for each line, as wide as the header. Commas, semicolons or tabs separate, whichever the header has
 most of. Lines above the header that begin with '#' are comments; empty lines are skipped.
+`prepex analyse` reads more leniently.
 """
 
 import csv
@@ -21,6 +22,7 @@ _COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 # One and a half with three decimals, or thousands?
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas"}
+_NAMES = _SEPARATORS | {" ": "spaces"}
 
 
 def plain_number(text: str, *, comma: bool = False) -> float | None:
@@ -73,7 +75,7 @@ class Sheet:
         [[1.5], [2.0]]
         """
         places = [(name, self.columns.index(name)) for name in columns]
-        comma = self._decimal_comma([(row.line, name, row.cells[place]) for row in self.rows for name, place in places])
+        comma = self.decimal_comma([(row.line, name, row.cells[place]) for row in self.rows for name, place in places])
         found = []
         for row in self.rows:
             values = [plain_number(row.cells[place], comma=comma) for _, place in places]
@@ -83,7 +85,7 @@ class Sheet:
             found.append([value for value in values if value is not None])
         return found
 
-    def _decimal_comma(self, cells: Iterable[tuple[int, str, str]]) -> bool:
+    def decimal_comma(self, cells: Iterable[tuple[int, str, str]]) -> bool:
         """Are decimals written with a comma in this file? One mark for all, and not to be mistaken for thousands."""
         if self.separator == ",":
             return False
@@ -137,23 +139,53 @@ def decode(data: bytes, source: str) -> str:
         ) from None
 
 
-def parse_sheet(text: str, source: str) -> Sheet:
-    """The table in a text; `source` is named in errors."""
+def decode_any(data: bytes, source: str) -> tuple[str, str]:
+    """(its text, in which encoding it is): UTF-8, UTF-16 by its mark, or what Windows writes in western Europe.
+
+    >>> decode_any("Stärke;1,5".encode("cp1252"), "old.csv")
+    ('Stärke;1,5', 'cp1252')
+    """
+    encodings = ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252")
+    for encoding in encodings:
+        try:
+            return data.decode(encoding), encoding
+        except UnicodeDecodeError:
+            continue
+    raise InputError(
+        f"file must be a readable text, got {source!r}, which is neither UTF-8 nor of another known encoding"
+    )
+
+
+def parse_sheet(text: str, source: str, *, lenient: bool = False) -> Sheet:
+    """The table in a text; `source` is named in errors.
+
+    `lenient`: comment lines may stand anywhere, spaces may separate, and the header may lack the column of row names,
+    as R writes it. This column is then called "".
+
+    >>> parse_sheet('"x"\\n"a" 1\\n# again\\n"b" 2\\n', "r.txt", lenient=True).columns
+    ('', 'x')
+    """
     # Universal line ends, as a spreadsheet of any age writes them, and nothing else: a cell may have other breaks.
     lines = list(StringIO(text, newline=""))
     for number, line in enumerate(lines, 1):
         if "\0" in line:
             raise InputError(f"{source}, line {number}: must be text, got a NUL character: is it a table?")
+    if lenient:
+        # Emptied, not removed: the others keep their numbers.
+        lines = ["\n" if line.startswith("#") else line for line in lines]
     top = next((k for k, line in enumerate(lines) if line.strip() and line[0] != "#"), len(lines))
     separator = _separator(lines[top]) if top < len(lines) else ","
+    if lenient and top < len(lines) and not any(mark in lines[top] for mark in _SEPARATORS):
+        separator, lines = " ", _single_spaced(lines)
     records = _records(lines, top, separator, source)
     head = next(records, None)
     if head is None:
         raise InputError(f"{source} must have a header line, got an empty file")
+    found = [row for row in records if any(row.cells)]
+    if lenient and found and all(len(row.cells) == len(head.cells) + 1 for row in found):
+        head = head._replace(cells=("", *head.cells))
     rows = []
-    for row in records:
-        if not any(row.cells):
-            continue
+    for row in found:
         if lines[row.line - 1].startswith("#"):
             raise InputError(
                 f"{source}, line {row.line}: must not begin with '#', got {row.cells[0]!r}: comments stand above the "
@@ -174,6 +206,12 @@ def _separator(header: str) -> str:
     return max(_SEPARATORS, key=lambda mark: (bare.count(mark), -list(_SEPARATORS).index(mark))) if bare else ","
 
 
+def _single_spaced(lines: list[str]) -> list[str]:
+    """One space between cells, however many there were; those in quotes stay."""
+    parts = re.compile(r'"[^"]*"|[^\s"]+')
+    return [" ".join(parts.findall(line)) + "\n" for line in lines]
+
+
 def _records(lines: list[str], top: int, separator: str, source: str) -> Iterator[Row]:
     """Each with the number of its first line; a cell in quotes may go over several."""
     reader = csv.reader(lines[top:], delimiter=separator, strict=True)
@@ -185,7 +223,7 @@ def _records(lines: list[str], top: int, separator: str, source: str) -> Iterato
             return
         except csv.Error as error:
             raise InputError(
-                f"{source}, line {first}: must be cells separated by {_SEPARATORS[separator]}, got one that cannot be "
+                f"{source}, line {first}: must be cells separated by {_NAMES[separator]}, got one that cannot be "
                 f"read: {error}; is a quote missing?"
             ) from None
         yield Row(first, tuple(cell.strip() for cell in cells))
@@ -206,7 +244,7 @@ def _checked(sheet: Sheet) -> Sheet:
 
 def _width_hint(cells: Sequence[str], width: int, separator: str) -> str:
     if len(cells) < width:
-        return f": is a cell missing? The {_SEPARATORS[separator]} around an empty one stay"
+        return f": is a cell missing? The {_NAMES[separator]} around an empty one stay"
     split = next((f"{a},{b}" for a, b in pairwise(cells) if re.fullmatch(r"[+-]?\d+,\d+", f"{a},{b}", re.ASCII)), "")
     if separator != ",":
         return ""

@@ -1,4 +1,5 @@
-"""The command line: `prepex run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`, `verify` and `serve`."""
+"""The command line: `prepex analyse`, `run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`,
+`verify` and `serve`."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from typing import Annotated
 import typer
 
 from prepex import __version__
-from prepex.cli import study, token
+from prepex.cli import analyse, study, token
 from prepex.cli.shared import AtLeastOption, AtMostOption, Format, FormatOption, LimitOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
@@ -24,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(study.app, name="study")
+app.command("analyse")(analyse.command)
 app.command("token")(token.token)
 app.command("tokens")(token.tokens)
 

@@ -76,6 +76,15 @@ def _why_none(study: "Study") -> str:
 def create(
     name: Annotated[str | None, typer.Argument(help="The name of the study; leave it out to be asked.")] = None,
     arm: Annotated[list[str] | None, typer.Option(help="An option to try; repeat it for each.")] = None,
+    begin: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", help="Begin with a table of outcomes, read as by `prepex analyse`; --arm-column names it."
+        ),
+    ] = None,
+    arm_column: Annotated[
+        list[str] | None, typer.Option(help="With --from: the column that names the option; may be repeated.")
+    ] = None,
     arms_from: Annotated[Path | None, typer.Option(help="A CSV file whose first column names the options.")] = None,
     objective: Annotated[list[str] | None, typer.Option(help="What is measured; repeat it for each.")] = None,
     minimise: Annotated[list[str] | None, typer.Option(help="An objective that is a cost; may be repeated.")] = None,
@@ -111,6 +120,19 @@ def create(
         from prepex.cli import study_show, wizard
         from prepex.study.study import Study
 
+        if begin is not None:
+            from prepex.cli.begin import begin_study
+
+            if name is None or arm or arms_from or variance or known_from:
+                raise InputError("with --from, name must be given, and options and noise come from the table")
+            study = begin_study(
+                begin, storage, name, actor=_who(actor), lease=lease, max_waiting=max_waiting,
+                options={"max_pulls": max_pulls, "avoid_infeasible": avoid_infeasible}, arm=arm_column,
+                objective=objective, minimise=minimise, family=family, cone=cone, delta=delta, seed=seed,
+                tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names="ask",
+            )  # fmt: skip
+            study_show.created(study.picture(), storage, as_json=format is Format.json)
+            return
         words: dict[str, Any] = {
             "name": name,
             "arms": wizard.read_arms(arm, arms_from),

@@ -1,0 +1,192 @@
+"""An analysis in words, as a document and as a frame."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from prepex.analysis.analyse import Analysis, Arm
+from prepex.analysis.guess import name_of
+from prepex.family import LogNormal
+from prepex.numerals import measured, number, plural
+from prepex.tolerance import in_words as tolerance_words
+
+STATE = {"in": "in", "out": "out", "open": "open", None: "-"}
+# Options with a line of their own below the table.
+MOST = 12
+
+
+def cell(mean: float, spread: float, factor: bool) -> str:
+    """A mean and the spread of single trials beside it.
+
+    >>> cell(61.234, 2.5, False), cell(3.1, 1.25, True), cell(3.1, math.nan, False)
+    ('61.2 ± 2.5', '3.1 times/over 1.25', '3.1')
+    """
+    if math.isnan(spread):
+        return number(mean)
+    if factor:
+        return f"{number(mean)} times/over {number(spread, 3)}"
+    return measured(mean, spread) if spread > 0.0 else number(mean)
+
+
+def rows(found: Analysis) -> list[list[str]]:
+    """Of the table: option, n, each objective, state, probability, on the front."""
+    logs = [isinstance(guess.family, LogNormal) for guess in found.families]
+    return [
+        [
+            arm.name,
+            f"{arm.n:,}",
+            *(cell(mean, spread, log) for mean, spread, log in zip(arm.mean, arm.spread, logs, strict=True)),
+            "yes" if arm.front else "",
+            STATE[arm.state],
+            "" if arm.probability is None else chance(arm.probability),
+        ]
+        for arm in found.arms
+    ]
+
+
+def heads(found: Analysis) -> list[str]:
+    """Above the rows."""
+    signs = [f"{name} ({'min' if name in found.minimise else 'max'})" for name in found.objectives]
+    return ["option", "n", *signs, "looks optimal", "state", "probability"]
+
+
+def chance(probability: float) -> str:
+    """To what a few thousand draws can tell.
+
+    >>> chance(0.9999), chance(0.0), chance(0.256)
+    ('> 0.99', '< 0.01', '0.26')
+    """
+    if probability > 0.99:
+        return "> 0.99"
+    return "< 0.01" if probability < 0.01 else f"{probability:.2f}"
+
+
+def sentences(found: Analysis) -> list[str]:
+    """What follows from the table, most important first."""
+    words = [f"Looks Pareto optimal: {', '.join(found.pareto_set) or 'none'}."]
+    open_ones = [arm.name for arm in found.arms if arm.state == "open"]
+    if found.given is None:
+        return [*words, *found.notes]
+    if found.settled:
+        words.append(f"Every option is settled at delta {found.delta:g}.")
+    else:
+        certain = [f"{n} {state}" for state, n in _tally(found.arms).items()]
+        words.append(f"At delta {found.delta:g}: {', '.join(certain)}. Open: {_some(open_ones)}.")
+        if found.next_trials:
+            words.append(f"Measure next: {in_turn(found.next_trials)}.")
+        words.append(forecast_words(found))
+        if found.tolerance:
+            size = tolerance_words(tuple(found.tolerance.values()), tuple(found.tolerance))
+            words.append(f"If differences of up to {size} do not matter, the front is settled already.")
+        if found.rates:
+            words.append(f"If {found.rates}, every option is settled already.")
+    return words
+
+
+def changes(found: Analysis) -> list[str]:
+    """The closest change of each option, those that are open first."""
+    order = {"open": 0, "in": 1, "out": 2, None: 3}
+    return [arm.change for arm in sorted(found.arms, key=lambda arm: order[arm.state]) if arm.change]
+
+
+def forecast_words(found: Analysis) -> str:
+    """How many more trials it takes."""
+    forecast = found.forecast
+    if forecast is None:
+        return "How many more trials it takes is not known yet."
+    if isinstance(forecast, int):
+        return f"At the current rate about {plural(forecast, 'more trial')} settle everything."
+    return str(forecast)
+
+
+def in_turn(names: Sequence[str]) -> str:
+    """Options as often as they come.
+
+    >>> in_turn(("b", "a", "b"))
+    'b (2 times), a'
+    """
+    return ", ".join(name if n == 1 else f"{name} ({n} times)" for name, n in Counter(names).items())
+
+
+def in_words(found: Analysis) -> str:
+    """The whole as plain text."""
+    table = [heads(found), *rows(found)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    lines += ["", *sentences(found)]
+    lines += [f"- {words}" for words in changes(found)[:MOST]]
+    if found.given is not None:
+        lines += [f"{name}: {guess.words}" for name, guess in zip(found.objectives, found.families, strict=True)]
+        lines += list(found.notes)
+    return "\n".join([*lines, found.guarantee])
+
+
+def document(found: Analysis) -> dict[str, Any]:
+    """As JSON can write it."""
+    forecast = found.forecast
+    if forecast is not None and not isinstance(forecast, int):
+        from dataclasses import asdict, is_dataclass
+
+        forecast = asdict(forecast) if is_dataclass(forecast) and not isinstance(forecast, type) else str(forecast)
+    return {
+        "source": found.source,
+        "objectives": list(found.objectives),
+        "minimise": list(found.minimise),
+        "delta": found.delta,
+        "families": {
+            name: {"family": name_of(guess.family), "reason": guess.reason, "sure": guess.sure}
+            for name, guess in zip(found.objectives, found.families, strict=True)
+        },
+        "arms": [
+            {
+                "name": arm.name,
+                "n": arm.n,
+                "mean": dict(zip(found.objectives, arm.mean, strict=True)),
+                "spread": {
+                    name: None if math.isnan(value) else value
+                    for name, value in zip(found.objectives, arm.spread, strict=True)
+                },
+                "state": arm.state,
+                "looks_optimal": arm.front,
+                "probability": arm.probability,
+                "change": arm.change,
+            }
+            for arm in found.arms
+        ],
+        "pareto_set": list(found.pareto_set),
+        "settled": found.settled,
+        "next_trials": list(found.next_trials),
+        "forecast": forecast,
+        "tolerance_that_settles": found.tolerance,
+        "rates_that_settle": found.rates,
+        "notes": list(found.notes),
+        "guarantee": found.guarantee,
+    }
+
+
+def frame(found: Analysis) -> Any:
+    """A row for each option."""
+    from prepex.extras import need
+
+    need("frame", "frames need", "pandas")
+    import pandas as pd
+
+    data: dict[str, Any] = {"option": [arm.name for arm in found.arms], "n": [arm.n for arm in found.arms]}
+    for q, name in enumerate(found.objectives):
+        data[name] = [arm.mean[q] for arm in found.arms]
+        data[f"{name} spread"] = [arm.spread[q] for arm in found.arms]
+    data["looks_optimal"] = [arm.front for arm in found.arms]
+    data["state"] = [arm.state for arm in found.arms]
+    data["probability"] = [arm.probability for arm in found.arms]
+    return pd.DataFrame(data).set_index("option")
+
+
+def _tally(arms: Sequence[Arm]) -> dict[str, int]:
+    found = Counter(STATE[arm.state] for arm in arms)
+    return {state: found[state] for state in ("in", "out", "open") if found[state]}
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    return ", ".join(names[:MOST]) + more

@@ -1,0 +1,277 @@
+"""Tables of measurements: what is read, guessed, refused and said."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import prepex as px
+from prepex import InputError
+from prepex.analysis.guess import guess_families, name_of
+from prepex.analysis.reading import read_columns
+from prepex.analysis.roles import find_trials
+from prepex.any_cone import Regions, least_tolerance, states_under
+from prepex.cli import app
+
+NAMES, STRENGTH, COST = ("Alu A", "Alu B", "Steel"), (61.0, 55.0, 70.0), (12.0, 9.0, 20.0)
+
+
+def trials(n=12, seed=0, sd=1.0):
+    rng = np.random.default_rng(seed)
+    for _ in range(n):
+        for k in rng.permutation(3):
+            yield NAMES[k], STRENGTH[k] + sd * rng.normal(), COST[k] + 0.5 * sd * rng.normal()
+
+
+def write(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def german(rows):
+    cells = "".join(f"{a};{x:.4f};{y:.4f}\r\n".replace(".", ",") for a, x, y in rows)
+    return "Legierung;Stärke [MPa];Kosten (€)\r\n" + cells
+
+
+FILES = {
+    "german": (lambda rows: "\ufeff" + german(rows), "utf-8", "Kosten"),
+    "windows": (german, "cp1252", "Kosten"),
+    "r_csv": (
+        lambda rows: (
+            '"","alloy","strength","cost"\n'
+            + "".join(f'"{i}","{a}",{x!r},{y!r}\n' for i, (a, x, y) in enumerate(rows, 1))
+        ),
+        "utf-8",
+        "cost",
+    ),
+    "r_table": (
+        lambda rows: (
+            '"alloy" "strength" "cost"\n' + "".join(f'"{i}" "{a}" {x!r} {y!r}\n' for i, (a, x, y) in enumerate(rows, 1))
+        ),
+        "utf-8",
+        "cost",
+    ),
+    "pandas": (
+        lambda rows: ",alloy,strength,cost\n" + "".join(f"{i},{a},{x!r},{y!r}\n" for i, (a, x, y) in enumerate(rows)),
+        "utf-8",
+        "cost",
+    ),
+    "units": (
+        lambda rows: (
+            "# of March\nalloy,strength (MPa),cost [EUR]\n-,MPa,EUR\n"
+            + "".join(f"{a},{x!r},{y!r}\n{'# new sensor' if i == 5 else ''}\n" for i, (a, x, y) in enumerate(rows))
+        ),
+        "utf-8",
+        "cost",
+    ),
+    "cells": (
+        lambda rows: "alloy\tstrength\tcost\n" + "".join(f"{a}\t{x:.3f} MPa\t{y:.3f} EUR\n" for a, x, y in rows),
+        "utf-16",
+        "cost",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files_of_many_programs_say_the_same(kind, tmp_path):
+    text, encoding, cost = FILES[kind]
+    found = px.analyse(write(tmp_path / "table.csv", text(trials()), encoding), minimise=[cost], family="unknown")
+    expected = px.analyse(
+        [{"alloy": a, "strength": x, "cost": y} for a, x, y in trials()], minimise=["cost"], family="unknown"
+    )
+    assert found.pareto_set == expected.pareto_set
+    assert found.states == expected.states
+    for one, other in zip(found.arms, expected.arms, strict=True):
+        assert one.n == other.n == 12
+        np.testing.assert_allclose(one.mean, other.mean, rtol=1e-4)
+        np.testing.assert_allclose(one.spread, other.spread, rtol=1e-2)
+
+
+def test_means_and_spreads_are_those_of_the_rows():
+    table = list(trials())
+    found = px.analyse([{"alloy": a, "strength": x, "cost": y} for a, x, y in table], minimise=["cost"])
+    for arm in found.arms:
+        own = np.array([(x, y) for a, x, y in table if a == arm.name])
+        np.testing.assert_allclose(arm.mean, own.mean(axis=0))
+        np.testing.assert_allclose(arm.spread, own.std(axis=0, ddof=1))
+    assert all(arm.state == "in" for arm in found.arms) and found.settled and not found.next_trials
+
+
+def test_the_order_of_options_in_a_file_does_not_matter():
+    table = [{"alloy": a, "strength": x, "cost": y} for a, x, y in trials()]
+    ordered = sorted(table, key=lambda row: row["alloy"])
+    assert px.analyse(table).states == px.analyse(ordered).states
+
+
+def test_means_with_spreads_count_as_their_trials():
+    rows = [
+        {"alloy": n, "n": 30, "strength_mean": s, "strength_sd": 2.0, "cost_mean": c, "cost_se": 0.1}
+        for n, s, c in zip(NAMES, STRENGTH, COST, strict=True)
+    ]
+    found = px.analyse(rows, minimise=["cost_mean"])
+    assert [arm.n for arm in found.arms] == [30] * 3
+    np.testing.assert_allclose([arm.spread for arm in found.arms], [[2.0, 0.1 * np.sqrt(30)]] * 3, rtol=1e-6)
+    experiment = found.experiment()
+    assert experiment.n_pulls == 90
+    np.testing.assert_allclose(experiment.means, np.column_stack([STRENGTH, COST]))
+    split = [row | {"n": 10} for row in rows] + [row | {"n": 20} for row in rows]
+    assert [arm.n for arm in px.analyse(split, minimise=["cost_mean"]).arms] == [30] * 3
+
+
+def test_shares_need_no_spread():
+    found = px.analyse({"drug": ["a", "b"], "n": [200, 200], "cured": [0.75, 0.3]})
+    assert found.states == {"a": "in", "b": "out"}
+    np.testing.assert_allclose(found.experiment().means[:, 0], [0.75, 0.3])
+    with pytest.raises(InputError, match="spreads of 'time' must be given beside its means, as a column 'time_sd'"):
+        px.analyse({"drug": ["a", "b"], "n": [200, 200], "time": [7.5, 3.0]})
+
+
+def test_one_row_an_option_says_what_cannot_be_known():
+    found = px.analyse({"alloy": NAMES, "strength": STRENGTH, "cost": COST}, minimise=["cost"])
+    assert found.pareto_set == NAMES and set(found.states.values()) == {None}
+    assert "one trial of each option" in str(found)
+    with pytest.raises(InputError, match="several trials"):
+        found.experiment()
+
+
+def test_rows_that_lack_something_are_counted():
+    found = px.analyse({"arm": ["a", "b", None] * 8, "gain": [1.0, 2.0, 3.0] * 7 + [1.5, None, 2.0]})
+    assert "8 rows without an option are left out." in found.notes
+    assert "1 row without a value of gain is left out." in found.notes
+    assert [arm.n for arm in found.arms] == [8, 7]
+
+
+REFUSED = {
+    "mixed": ("arm,x\na,1\nb,two\na,3\nb,4\n", {}, "line 3: x must be a number as in 3 other lines, got 'two'"),
+    "marks": ("arm;x\na;1,5\nb;2.5\n", {}, "decimal mark"),
+    "case": ("arm,x\nAlloy,1\nalloy,2\n", {}, "'Alloy' and 'alloy': are they the"),
+    "spaces": ("arm,x\na b,1\na  b,2\n", {}, "white space or case"),
+    "which": ("site,colour,x\nu,r,1\nu,g,2\nv,r,3\nv,g,3\n", {}, "arm must say which column"),
+    "no numbers": ("arm,x\na,b\nc,d\n", {}, "column of numbers for each objective"),
+    "unknown": ("arm,x\na,1\na,2\n", {"objectives": ["y"]}, "objectives must be a column"),
+    "text": ("arm,x,z\na,1,u\na,2,v\n", {"arm": "arm", "objectives": ["z"]}, "columns of numbers"),
+    "minimise": ("arm,x\na,1\na,2\n", {"minimise": ["cost"]}, "minimise must name objectives"),
+    "family": ("arm,x\na,1\na,2\n", {"family": {"x": "gauss"}}, "family of 'x' must be"),
+    "header": ("1,2\n3,4\n", {}, "names of the columns"),
+    "alone": ("arm,x\n", {}, "got a header alone"),
+    "count": ("arm,n,x,x_sd\na,0.5,1,1\nb,3,1,1\n", {}, "line 2: n must be a whole number"),
+    "names": ("arm,x\na,1\n", {"names": "perhaps"}, "names must be"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_bad_tables_are_refused_in_words(kind, tmp_path):
+    text, options, words = REFUSED[kind]
+    with pytest.raises(InputError, match=words):
+        px.analyse(write(tmp_path / "table.csv", text), **options)
+
+
+def test_a_comma_that_could_be_thousands_is_asked_for(tmp_path):
+    path = write(tmp_path / "table.csv", "arm;x\na;1,500\nb;2,500\na;1,250\n")
+    with pytest.raises(InputError, match=r"is '1,500' 1\.500 or 1500.*decimal=','"):
+        px.analyse(path)
+    assert px.analyse(path, decimal=",").arms[1].mean == (2.5,)
+    with pytest.raises(InputError, match="decimal must be"):
+        px.analyse(path, decimal="'")
+
+
+def test_names_merge_or_stay_apart():
+    table = {"arm": ["Alloy", "alloy", "b"] * 5, "x": np.arange(15.0)}
+    assert px.analyse(table, names="merge").arms[0].n == 10
+    assert len(px.analyse(table, names="keep").arms) == 3
+    with pytest.raises(InputError, match="data must be"):
+        px.analyse(3)
+
+
+def sample(kind, rng, arms=5, n=40):
+    mean = rng.uniform(2.0, 9.0, arms)[:, None]
+    draws = {
+        "unknown": lambda: mean + rng.normal(0.0, 3.0, (arms, n)),
+        "lognormal": lambda: mean * np.exp(rng.normal(0.0, 0.5, (arms, n))),
+        "bernoulli": lambda: (rng.random((arms, n)) < mean / 10.0).astype(float),
+        "poisson": lambda: rng.poisson(mean, (arms, n)).astype(float),
+        "exponential": lambda: rng.exponential(mean, (arms, n)),
+        "exact": lambda: np.repeat(mean, n, axis=1),
+    }
+    return draws[kind]()
+
+
+@pytest.mark.parametrize("kind", ["unknown", "lognormal", "bernoulli", "poisson", "exponential", "exact"])
+def test_families_are_guessed_or_called_unsure(kind):
+    rng = np.random.default_rng(7)
+    wrong = 0
+    for _ in range(40):
+        x = sample(kind, rng)
+        (guess,) = guess_families(np.repeat(np.arange(5), 40), x.reshape(-1, 1), 5)
+        wrong += guess.sure and name_of(guess.family) != kind
+    assert wrong <= 2
+
+
+def test_states_by_regions_follow_the_definition():
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        K, L = 5, 2
+        centre, half = rng.normal(size=(K, L)), rng.uniform(0.02, 0.6, (K, L))
+        regions = Regions(centre, None, None, np.stack([centre - half, centre + half], axis=2))
+        cone, signs = px.Cone.angle(float(rng.uniform(50, 150))), np.array([1.0, -1.0])
+        found = states_under(regions, cone, signs)
+        # Truths at random, and at the corners, never contradict what is said.
+        for _ in range(60):
+            truth = centre + half * rng.choice([-1.0, 1.0, 0.3], (K, L))
+            mask = cone.pareto_mask(truth * signs)
+            assert all(state == "open" or (state == "in") == mask[k] for k, state in enumerate(found))
+        # The least tolerance makes the answer right at all of them.
+        unit = np.array([1.0, 2.0])
+        orthant = px.Cone.orthant(2)
+        eps = (least_tolerance(regions, orthant, signs, unit) + 1e-9) * unit
+        answer = orthant.pareto_mask(centre * signs)
+        for _ in range(60):
+            truth = (centre + half * rng.choice([-1.0, 1.0], (K, L))) * signs
+            for i in range(K):
+                if answer[i]:
+                    assert not any(np.all(truth[j] - truth[i] > eps) for j in range(K))
+                else:
+                    assert any(np.all(truth[a] - truth[i] >= -eps) for a in np.flatnonzero(answer))
+
+
+def test_the_command_prints_writes_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text, encoding, _ = FILES["german"]
+    write(tmp_path / "table.csv", text(trials(sd=6.0)), encoding)
+    run = CliRunner().invoke(
+        app, ["analyse", "table.csv", "--minimise", "Kosten", "--report", "out.html", "--plot", "out.png"]
+    )
+    assert run.exit_code == 0, run.output
+    for words in ("Looks Pareto optimal", "Measure next", "What was assumed", "Alu A"):
+        assert words in run.output
+    assert (tmp_path / "out.png").stat().st_size > 5000
+    assert "<svg" in (tmp_path / "out.html").read_text()
+    plain = CliRunner().invoke(app, ["analyse", "table.csv", "--minimise", "Kosten", "--format", "json"])
+    found = json.loads(plain.output)
+    assert found["minimise"] == ["Kosten (€)"] and {arm["name"] for arm in found["arms"]} == set(NAMES)
+    bad = CliRunner().invoke(app, ["analyse", "table.csv", "--minimise", "Preis"])
+    assert bad.exit_code == 2 and "minimise must name objectives" in bad.output
+    made = CliRunner().invoke(app, ["study", "create", "go", "--from", "table.csv", "--minimise", "Kosten"])
+    assert made.exit_code == 0, made.output
+    study = px.Study.open("prepex.db", "go")
+    analysis = px.analyse("table.csv", minimise=["Kosten"])
+    assert study.status().n_pulls == 36
+    assert study.ask(1)[0].arm == analysis.experiment().ask()
+
+
+def test_frames_and_notebooks():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(list(trials()), columns=["alloy", "strength", "cost"])
+    found = px.analyse(frame, minimise=["cost"])
+    again = px.analyse(frame.set_index("alloy"), arm="alloy", minimise=["cost"])
+    assert found.states == again.states
+    assert list(found.to_frame().index) == [arm.name for arm in found.arms]
+    assert "<table" in found._repr_html_() and "Looks Pareto optimal" in str(found)
+
+
+def test_columns_that_number_trials_are_not_objectives():
+    table = {"seed": [1, 1, 2, 2], "arm": ["a", "b"] * 2, "x": [1.0, 2.0, 3.0, 4.0], "note": ["p", "q", "r", "s"]}
+    found = find_trials(read_columns(table), arm=None, objectives=None)
+    assert found.objectives == ("x",) and any("Not used: 'seed'" in words for words in found.notes)
+    assert find_trials(read_columns(table), arm=None, objectives=["seed"]).objectives == ("seed",)
