@@ -1,9 +1,5 @@
-"""Tables of measurements: is what is said to be in or out right, is the family guessed, how long do 100,000 rows take?
+"""Tables of measurements: is what is said to be in or out right, is the family guessed, how long do 100,000 rows take?"""
 
-`python -m benchmarks analyse [N]`: N tables a family, by default 200.
-"""
-
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -77,10 +73,6 @@ def rows(n: int = 100_000) -> None:
         print(f"{n:,} rows: {took:.2f} s ({used:.2f} s of CPU), {len(found.arms)} options, settled: {found.settled}")
 
 
-def main() -> None:
-    given = sys.argv[sys.argv.index("analyse") + 1 :]
-    n = int(given[0]) if given and given[0].isdecimal() else 200
-    if given and given[0].isdecimal():
-        sys.argv.remove(given[0])
+def main(n: int = 200) -> None:
     rows()
     families(n)
