@@ -22,7 +22,7 @@ LAYERS = (
     ("experiment",),
     ("any_cone", "simulation", "plot", "cluster"),
     ("reproduce", "study"),
-    ("analysis",),
+    ("analysis", "racing"),
     ("server",),
     ("cli",),
     ("__main__",),

@@ -10,6 +10,8 @@
     Settings              what is fixed before its first pull, checked: for Experiment.of and Study.create
     analyse               what a table of measurements says already, and what to measure next   -> Analysis
     Study                 a durable experiment in a database, shared by many workers  (needs `prepex[study]`)
+    race, grid            functions as options, called until it is settled which are worth keeping
+    race_async            the same for coroutines
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
     stopping              thresholds: certified, heuristic, kaufmann_koolen
@@ -54,7 +56,10 @@ _HOME = {
     "analyse": "analysis.analyse",
     "characteristic_time": "bound",
     "evidence": "alternatives",
+    "grid": "racing.grid",
     "one": "cone",
+    "race": "racing.calls",
+    "race_async": "racing.calls",
     "simulate": "simulation",
 }
 _MODULES = ("cluster", "instances", "plot", "sampling", "stopping")

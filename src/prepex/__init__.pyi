@@ -23,6 +23,9 @@ from prepex.family import Poisson as Poisson
 from prepex.family import Product as Product
 from prepex.limits import Limit as Limit
 from prepex.problem import Problem as Problem
+from prepex.racing.calls import race as race
+from prepex.racing.calls import race_async as race_async
+from prepex.racing.grid import grid as grid
 from prepex.runs import Runs as Runs
 from prepex.settings import Settings as Settings
 from prepex.simulation import simulate as simulate

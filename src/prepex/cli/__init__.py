@@ -1,4 +1,4 @@
-"""The command line: `prepex analyse`, `run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`,
+"""The command line: `prepex analyse`, `race`, `run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`,
 `verify` and `serve`."""
 
 import sys
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from prepex import __version__
-from prepex.cli import analyse, study, token
+from prepex.cli import analyse, race, study, token
 from prepex.cli.shared import AtLeastOption, AtMostOption, Format, FormatOption, LimitOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 app.add_typer(study.app, name="study")
 app.command("analyse")(analyse.command)
+app.command("race", cls=race.RaceCommand)(race.race)
 app.command("token")(token.token)
 app.command("tokens")(token.tokens)
 

@@ -1,0 +1,79 @@
+"""What a race of functions gives back."""
+
+import os
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from prepex.racing.book import Book
+from prepex.racing.export import document, text_of
+from prepex.racing.view import View, look
+from prepex.racing.words import answer_words, failure_words, verdict
+
+
+@dataclass(frozen=True)
+class Raced:
+    """The answer of a race, or how it stands.
+
+    answer     the options worth keeping, or that look so
+    status     "certified": wrong with probability at most delta, proven; "running": not settled yet
+    means      of each option: objective to mean, geometric where it is a time
+    counts     trials of each option;  states: "in", "out" or "open";  failures: of each option, in words
+    storage    where it is kept, if it is: `prepex study report`, `prepex serve`
+    """
+
+    answer: tuple[str, ...]
+    status: Literal["certified", "heuristic", "inconclusive", "running"]
+    means: dict[str, dict[str, float]]
+    counts: dict[str, int]
+    states: dict[str, str]
+    failures: dict[str, list[str]]
+    n_trials: int
+    delta: float
+    words: tuple[str, ...]
+    storage: str | os.PathLike[str] | None
+    view: View
+
+    @classmethod
+    def of(cls, book: Book, storage: str | os.PathLike[str] | None) -> "Raced":
+        """A book as it stands."""
+        view = look(book, words=True)
+        return cls(
+            answer=tuple(row.option for row in view.front),
+            status="running" if view.status is None else view.status.recommendation.status,
+            means={
+                row.option: {
+                    name: value.mean
+                    for name, value in zip(view.objectives, row.values, strict=True)
+                    if value is not None
+                }
+                for row in view.rows
+            },
+            counts={row.option: row.n for row in view.rows},
+            states={row.option: row.state for row in view.rows},
+            failures={option: list(words) for option, words in view.failures.items()},
+            n_trials=view.n,
+            delta=book.question.delta,
+            words=(verdict(view), *answer_words(view), *view.notes, *failure_words(view.failures)),
+            storage=storage,
+            view=view,
+        )
+
+    @property
+    def settled(self) -> bool:
+        """Has it stopped?"""
+        return self.status == "certified"
+
+    def why(self) -> str:
+        """The answer, or why there is none yet, in the words of the study."""
+        return self.view.why or self.words[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON can write them."""
+        return document(self.view)
+
+    def to_markdown(self) -> str:
+        """A table."""
+        return text_of(self.view, "markdown")
+
+    def __str__(self) -> str:
+        return "\n".join(self.words)

@@ -1,0 +1,315 @@
+"""The book of a race: which trials to run next, and what came of them, in a study that outlives the process.
+
+The first rounds run every option a few times. They are the pilot of the study, whose outcomes the certified tests do
+not use: so families may be chosen by looking at them (opening.py).
+"""
+
+import csv
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prepex import document
+from prepex.errors import InputError
+from prepex.family import Exact, Family, Gaussian, Product
+from prepex.racing.drift import Watch
+from prepex.racing.journal import Journal
+from prepex.racing.opening import Opening, Task
+from prepex.racing.question import Question, differences
+from prepex.racing.trial import Result
+from prepex.study.handout import BlockedError
+from prepex.study.log import NoStudyError
+from prepex.study.study import Study
+
+# Who asks, in the log.
+ACTOR = "race"
+# Runs of a trial that fails again and again.
+ATTEMPTS = 3
+# Runs of each option after which a measure that one of them repeats and others do not is given up.
+PATIENT_ROUNDS = 10
+# What a study may have that the question does not say.
+LOOSE = ("max_pulls", "max_pending")
+LAST = 2**53 - 1
+
+
+class FailedTrialError(InputError):
+    """A trial failed, and that is no outcome."""
+
+    __module__ = "prepex"
+
+
+class Book:
+    """Of one race; `spec` is what must be the same when it goes on."""
+
+    def __init__(
+        self, question: Question, storage: str | os.PathLike[str], name: str, spec: Mapping[str, Any], journal: Journal
+    ) -> None:
+        self.question, self.storage, self.name, self.journal = question, storage, name, journal
+        self.opening = Opening(question, name, journal)
+        self.study: Study | None = None
+        self.families: dict[str, Family] = {}
+        self.watch = Watch()
+        self.values: dict[str, dict[str, list[float]]] = {option: {} for option in question.options}
+        self.failures: dict[str, list[str]] = {}
+        self._again: list[Task] = []
+        self._attempts: dict[tuple[str, int], int] = {}
+        # Outcomes that a study without noise cannot take, by token.
+        self._held: dict[str, dict[str, Any]] = {}
+        self._out = 0
+        self._done = False
+        self._check(spec)
+        self._load()
+
+    # Where it stands when it begins
+
+    def _check(self, spec: Mapping[str, Any]) -> None:
+        there = self.journal.last("race")
+        if there is None:
+            self.journal.add("race", spec=dict(spec))
+        else:
+            self._refuse(differences(there["spec"], spec))
+
+    def _refuse(self, found: Sequence[str]) -> None:
+        if found:
+            raise InputError(
+                f"the race {self.name!r} in {self.storage} must be this one to go on with it, got another: "
+                f"{'; '.join(found)}. Another name or another storage begins another race"
+            )
+
+    def _load(self) -> None:
+        for entry in self.journal.of("failed"):
+            self.failures.setdefault(entry["option"], []).append(entry["words"])
+        self.watch.times = [entry["value"] for entry in self.journal.of("reference")]
+        with suppress(NoStudyError):
+            if "://" in str(self.storage) or Path(self.storage).exists():
+                self.study = Study.open(self.storage, self.opening.name)
+        if self.study is not None:
+            self._require_same()
+        if self.study is not None or self.opening.complete:
+            self._begin()
+        else:
+            for entry in self.opening.told.values():
+                self._note(entry["option"], entry["values"])
+
+    def _require_same(self) -> None:
+        """The settings of a study that is there."""
+        assert self.study is not None
+        there = _settings(self.study)
+        known = _families(there, self.question.objectives)
+        here = self.question.settings({name: known[name] for name in self.question.open_families if name in known})
+        pair = ({key: value for key, value in one.items() if key not in LOOSE} for one in (there, here.to_document()))
+        self._refuse(differences(*pair))
+
+    def _begin(self) -> None:
+        """The study, made if need be, with what it begins with; killed anywhere in here, it is done again."""
+        if self.study is None:
+            settings = self.question.settings(self.opening.families())
+            self.study = Study.create(self.storage, self.opening.name, settings, actor=ACTOR)
+        if self.opening.size and not self.study.status().imported:
+            self._import()
+        self.families = _families(_settings(self.study), self.question.objectives)
+        self.values = {option: {} for option in self.question.options}
+        for seen in self.study.observations(0, LAST)[0]:
+            if seen.state == "told":
+                self._note(seen.arm, seen.values)
+        held = {entry["token"]: entry for entry in self.journal.of("held")}
+        out = [pull for pull in self.study.pulls() if pull.state in ("out", "partly told", "late")]
+        self._held = {pull.token: held[pull.token] for pull in out if pull.token in held}
+        self._again = [_task(pull.arm, pull.token) for pull in out if pull.token not in held]
+        self._done = self.study.done
+        self._choose_reference()
+        self._settle_held()
+
+    def _import(self) -> None:
+        assert self.study is not None
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "first rounds.csv"
+            with path.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(["option", *self.question.objectives])
+                for option, values in self.opening.rows():
+                    writer.writerow([option, *(repr(float(values[name])) for name in self.question.objectives)])
+            self.study.import_csv(path, arm="option", actor=ACTOR)
+
+    # Trials
+
+    def next(self, n: int) -> list[Task]:
+        """At most n more trials to run now."""
+        found: list[Task] = []
+        while len(found) < n and (task := self._one()) is not None:
+            found.append(task)
+            self._out += 1
+        return found
+
+    def _one(self) -> Task | None:
+        if self._again and not self.done:
+            return self._again.pop(0)
+        if self._held or self.done:
+            return None
+        if self.watch.due():
+            return Task(self.watch.option or "", "reference", len(self.watch.times))
+        if self.study is None:
+            return self.opening.next()
+        try:
+            ticket = self.study.ask(actor=ACTOR, new=True)
+        except BlockedError:
+            return None  # what is out must come back first
+        return None if ticket is None else _task(ticket.arm, ticket.token)
+
+    def take(self, task: Task, result: Result) -> None:
+        """What came of a trial."""
+        self._out -= 1
+        if task.kind == "reference":
+            self._take_reference(result)
+            return
+        values = dict(result.values)
+        if result.problem is not None:
+            values = {**self.question.failed, **values}
+            if not self._counts(task, result, values):
+                return
+        told = {name: float(values[name]) for name in self.question.objectives}
+        if task.kind == "first":
+            self.opening.add(task, told)
+            self._note(task.option, told)
+            if self.opening.complete:
+                self._begin()
+        else:
+            self._tell(task, told)
+            self._settle_held()
+
+    def _counts(self, task: Task, result: Result, values: Mapping[str, float]) -> bool:
+        """Write a failure down. Does it count, with the values that stand for it?"""
+        words = f"{result.problem}; {f'its last words: {result.words}' if result.words else 'it printed nothing'}"
+        self.failures.setdefault(task.option, []).append(words)
+        self.journal.add("failed", option=task.option, words=words)
+        if self.question.failed and all(name in values for name in self.question.objectives):
+            return True
+        key = task.kind, task.number
+        self._attempts[key] = self._attempts.get(key, 0) + 1
+        if self.question.on_failure == "retry" and self._attempts[key] < ATTEMPTS:
+            self._again.append(task)
+            return False
+        tried = f" {ATTEMPTS} times" if self.question.on_failure == "retry" else ""
+        raise FailedTrialError(f"option {task.option!r} failed{tried}: {words}")
+
+    def _tell(self, task: Task, told: dict[str, float]) -> None:
+        assert self.study is not None
+        for name, family in self.families.items():
+            seen = self.values[task.option].get(name)
+            if isinstance(family, Exact) and seen and seen[0] != told[name]:
+                if name not in self.question.open_families:
+                    raise FailedTrialError(
+                        f"{name} of option {task.option!r} must be the same in every run, as its family exact says, "
+                        f"got {seen[0]!r} and {told[name]!r}"
+                    )
+                # Not for this study, which has it without noise: kept until those that are out are back.
+                entry = {"token": task.token, "option": task.option, "values": told, "objective": name}
+                self.journal.add("held", **entry)
+                self._held[task.token] = entry
+                return
+        self.study.tell(task.token, told, actor=ACTOR)
+        self._done = self.study.done
+        self._note(task.option, told)
+        self._choose_reference()
+
+    def _note(self, option: str, values: Mapping[str, float]) -> None:
+        for name in self.question.objectives:
+            self.values[option].setdefault(name, []).append(float(values[name]))
+
+    # A measure that looked constant and is not
+
+    def _settle_held(self) -> None:
+        """The same race with noise on what varies: a new study of all outcomes so far, in the order of their pulls."""
+        if not self._held or self._out or self._again or self.study is None:
+            return
+        entry = next(iter(self._held.values()))
+        name, option = entry["objective"], entry["option"]
+        seen = self.values[option][name]
+        told = [(row.pull, row.arm, row.values) for row in self.study.observations(0, LAST)[0] if row.state == "told"]
+        told += [(_task("", token).number, held["option"], held["values"]) for token, held in self._held.items()]
+        rows = [(arm, values) for _, arm, values in sorted(told, key=lambda row: row[0])]
+        words = (
+            f"{name} of {option!r} was {seen[0]:,.12g} in {len(seen)} runs, then {entry['values'][name]:,.12g}: "
+            "it is not constant. From now on it is compared as a number with noise; all outcomes so far are kept."
+        )
+        self.study.close()
+        self.study = None
+        self.journal.add("varies", objective=name, words=words, rows=rows)
+        self._begin()
+
+    def require_variation(self) -> None:
+        """Refuse to go on where a variance will never be known: an option repeats what varies in others."""
+        for name, family in self.families.items():
+            unknown = isinstance(family, Gaussian) and family.unknown and not family.shared
+            rows = {option: self.values[option].get(name, []) for option in self.question.options}
+            if not unknown or min(map(len, rows.values())) < PATIENT_ROUNDS:
+                continue
+            for option, seen in rows.items():
+                if len(set(seen)) == 1:
+                    raise InputError(
+                        f"{name} must vary in every option to be compared as a number of unknown variance, got "
+                        f"{seen[0]:,.12g} in all {len(seen)} runs of {option!r}, while others vary: say its family, "
+                        f"{name}=shared (one variance for all options) or {name}=gaussian(VARIANCE)"
+                    )
+
+    @property
+    def out(self) -> int:
+        """Trials that are running."""
+        return self._out
+
+    # The machine
+
+    @property
+    def timed(self) -> str | None:
+        """The objective that is a time, if there is one."""
+        return next((name for name in self.question.objectives if self.question.units.get(name) == "s"), None)
+
+    def _choose_reference(self) -> None:
+        """The quickest option, once all were run."""
+        name = self.timed
+        if name is None or self.watch.option is not None or not all(self.values.values()):
+            return
+        means = {option: float(np.mean(np.log(seen[name]))) for option, seen in self.values.items()}
+        self.watch.option = min(means, key=lambda option: means[option])
+
+    def _take_reference(self, result: Result) -> None:
+        name = self.timed
+        if result.problem is None and name is not None and name in result.values:
+            self.watch.times.append(float(result.values[name]))
+            self.journal.add("reference", option=self.watch.option, value=self.watch.times[-1])
+
+    @property
+    def notes(self) -> list[str]:
+        """What is worth saying at the end."""
+        said = [entry["words"] for entry in self.journal.of("varies")]
+        return said if self.watch.words is None else [*said, self.watch.words]
+
+    @property
+    def done(self) -> bool:
+        """Is it settled?"""
+        return self._done
+
+    def close(self) -> None:
+        """Let go of the study and the journal."""
+        if self.study is not None:
+            self.study.close()
+        self.journal.close()
+
+
+def _task(option: str, token: str) -> Task:
+    return Task(option, "pull", int(token.partition("-")[0]), token)
+
+
+def _settings(study: Study) -> dict[str, Any]:
+    return dict(next(iter(study.events(limit=1))).data["settings"])
+
+
+def _families(settings: Mapping[str, Any], objectives: Sequence[str]) -> dict[str, Family]:
+    family = document.family(settings["family"])
+    families = family.families if isinstance(family, Product) else (family,) * len(objectives)
+    return dict(zip(objectives, families))

@@ -1,0 +1,75 @@
+"""The loop of a race: as many trials out as there are workers, whoever runs them."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from typing import Protocol
+
+from prepex.racing.book import Book
+from prepex.racing.opening import Task
+from prepex.racing.trial import Result
+
+# Seconds between two looks at the clock and the screen.
+TICK = 0.25
+
+
+class Runner(Protocol):
+    """Runs trials."""
+
+    def start(self, task: Task) -> "Future[Result]":
+        """Begin one."""
+
+    def stop(self) -> bool:
+        """Nothing more is wanted. Are those that are running ended?"""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Most outcomes of the race in all, and seconds of this run of it; None: no end."""
+
+    outcomes: int | None = None
+    seconds: float | None = None
+
+    def over(self, book: Book, began: float) -> bool:
+        """Is it spent?"""
+        if self.seconds is not None and time.monotonic() - began >= self.seconds:
+            return True
+        return self.outcomes is not None and sum(map(_count, book.values.values())) + book.out >= self.outcomes
+
+
+def _count(values: dict[str, list[float]]) -> int:
+    return len(next(iter(values.values()), ()))
+
+
+def run(book: Book, runner: Runner, *, jobs: int, budget: Budget, look: Callable[[int], None] | None = None) -> bool:
+    """Until it is settled, or the budget is spent. Is it settled?
+
+    look   called now and then with the number of trials that are running
+    """
+    running: dict[Future[Result], Task] = {}
+    began = time.monotonic()
+    try:
+        while True:
+            while len(running) < jobs and not book.done and not budget.over(book, began):
+                tasks = book.next(1)
+                if not tasks:
+                    break
+                running[runner.start(tasks[0])] = tasks[0]
+                _take_done(book, running, 0.0)
+            if not running or (book.done and runner.stop()):
+                break
+            _take_done(book, running, TICK)
+            book.require_variation()
+            if look is not None:
+                look(len(running))
+        return book.done
+    finally:
+        runner.stop()
+
+
+def _take_done(book: Book, running: "dict[Future[Result], Task]", patience: float) -> None:
+    done, _ = wait(running, timeout=patience, return_when=FIRST_COMPLETED)
+    # In the order in which they were asked for: a book that is read again says the same.
+    for future in [future for future in running if future in done]:
+        book.take(running.pop(future), future.result())

@@ -1,0 +1,53 @@
+"""The options in a terminal: the first two objectives, the answer by letters, all others as dots."""
+
+import math
+from collections.abc import Sequence
+
+from prepex.racing.view import View
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _scale(values: Sequence[float], size: int) -> list[int]:
+    """Places from 0 to size - 1, by logarithms where that is what the values ask for."""
+    low, high = min(values), max(values)
+    if low > 0.0 and high / low > 5.0:
+        values = [math.log(value) for value in values]
+        low, high = min(values), max(values)
+    if high == low:
+        return [size // 2] * len(values)
+    return [round((value - low) / (high - low) * (size - 1)) for value in values]
+
+
+def sketch(view: View, width: int = 60, height: int = 12) -> list[str]:
+    """Lines; none where there are fewer than two objectives, or options without values."""
+    rows = [row for row in view.rows if len(row.values) > 1 and row.values[0] is not None and row.values[1] is not None]
+    if len(rows) < 2 or width < 20:
+        return []
+    points = [[value.mean for value in row.values[:2] if value is not None] for row in rows]
+    across = _scale([point[0] for point in points], width)
+    up = _scale([point[1] for point in points], height)
+    front = {row.option for row in view.front}
+    grid = [[" "] * width for _ in range(height)]
+    legend, letters = [], iter(LETTERS)
+    for row, x, y in sorted(zip(rows, across, up, strict=True), key=lambda entry: entry[0].option in front):
+        mark = "·"
+        if row.option in front:
+            mark = next(letters, "*")
+            legend.append(f"{mark} {row.option}")
+        grid[height - 1 - y][x] = mark
+    first, second = view.objectives[:2]
+    ends = [_ends([row.values[q] for row in rows]) for q in range(2)]
+    lines = [f"{second} {ends[1][1]}"]
+    lines += ["|" + "".join(line).rstrip() for line in grid]
+    foot = f"{first} {ends[0][0]} ... {ends[0][1]}"
+    lines += ["+" + "-" * width, f"{second} {ends[1][0]}; {foot}"]
+    return lines + legend
+
+
+def _ends(values: Sequence[object]) -> tuple[str, str]:
+    from prepex.racing.amounts import with_unit
+    from prepex.racing.view import Value
+
+    found = sorted((value for value in values if isinstance(value, Value)), key=lambda value: value.mean)
+    return with_unit(found[0].mean, found[0].unit), with_unit(found[-1].mean, found[-1].unit)

@@ -1,0 +1,161 @@
+"""How a race stands: a row for each option, and what is left."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from prepex.family import Exact, LogNormal
+from prepex.racing.amounts import with_unit
+from prepex.racing.book import Book
+from prepex.study.answers import Status
+
+
+@dataclass(frozen=True)
+class Value:
+    """The mean of a measure, geometric where it is log-normal, and its standard error, a share of it there.
+
+    error   None: not known; 0 of what has no noise
+    """
+
+    mean: float
+    error: float | None
+    unit: str
+    relative: bool
+    exact: bool
+
+    @property
+    def words(self) -> str:
+        """As a table shows it.
+
+        >>> Value(0.1234, 0.021, "s", True, False).words, Value(1234.0, 0.0, "B", False, True).words
+        ('123 ms ± 2.1%', '1,234 B')
+        """
+        shown = with_unit(self.mean, self.unit)
+        if self.exact or self.error is None:
+            return shown
+        if self.relative:
+            return f"{shown} ± {100 * self.error:.2g}%"
+        return f"{shown} ± {with_unit(self.error, self.unit, 2)}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One option. `state` is "in", "out" or "open"; `probability` that it belongs in the answer, where it is known."""
+
+    option: str
+    n: int
+    values: tuple[Value | None, ...]
+    state: str
+    probability: float | None
+    share: float
+    failed: int
+
+
+@dataclass(frozen=True)
+class View:
+    """All of it. `status` is None during the first rounds."""
+
+    name: str
+    objectives: tuple[str, ...]
+    minimise: tuple[str, ...]
+    rows: tuple[Row, ...]
+    n: int
+    n_first: int
+    status: Status | None
+    left: str
+    notes: tuple[str, ...]
+    failures: dict[str, list[str]]
+    done: bool
+    why: str
+
+    @property
+    def front(self) -> list[Row]:
+        """The options of the answer, or of what looks like it."""
+        chosen = () if self.status is None else self.status.recommendation.arms
+        return [row for row in self.rows if row.option in chosen]
+
+
+def look(book: Book, *, words: bool = False) -> View:
+    """How a race stands now; `words`: with the study's own words, which take longer."""
+    question, study = book.question, book.study
+    status = None if study is None else study.status()
+    total = sum(_count(seen) for seen in book.values.values())
+    states = _states(question.options, status)
+    chances = _chances(question.options, status)
+    rows = tuple(
+        Row(
+            option=option,
+            n=_count(book.values[option]),
+            values=tuple(_value(book, option, name) for name in question.objectives),
+            state=state,
+            probability=chance,
+            share=_count(book.values[option]) / total if total else 0.0,
+            failed=len(book.failures.get(option, ())),
+        )
+        for option, state, chance in zip(question.options, states, chances, strict=True)
+    )
+    return View(
+        name=book.name,
+        objectives=question.objectives,
+        minimise=question.minimise,
+        rows=rows,
+        n=total,
+        n_first=book.opening.size,
+        status=status,
+        left=_left(book, status),
+        notes=tuple(book.notes),
+        failures=book.failures,
+        done=book.done,
+        why=study.why() if words and study is not None else "",
+    )
+
+
+def _count(values: dict[str, list[float]]) -> int:
+    return len(next(iter(values.values()), ()))
+
+
+def _value(book: Book, option: str, name: str) -> Value | None:
+    seen = book.values[option].get(name)
+    if not seen:
+        return None
+    family = book.families.get(name) or book.question.families.get(name)
+    relative = isinstance(family, LogNormal)
+    numbers = np.log(seen) if relative else np.asarray(seen)
+    error = float(numbers.std(ddof=1) / math.sqrt(len(seen))) if len(seen) > 1 else None
+    mean = float(np.exp(numbers.mean()) if relative else numbers.mean())
+    unit = book.question.units.get(name, "")
+    return Value(mean, error, unit, relative, isinstance(family, Exact))
+
+
+def _states(options: Sequence[str], status: Status | None) -> list[str]:
+    if status is None:
+        return ["open"] * len(options)
+    given = getattr(status, "states", None)
+    if given:
+        return [given[option] for option in options] if isinstance(given, dict) else list(given)
+    answer = status.recommendation
+    decided, chosen = set(answer.decided), set(answer.arms)
+    return [("in" if option in chosen else "out") if option in decided else "open" for option in options]
+
+
+def _chances(options: Sequence[str], status: Status | None) -> list[float | None]:
+    given = None if status is None else getattr(status, "probabilities", None)
+    if not given:
+        return [None] * len(options)
+    return [given.get(option) for option in options] if isinstance(given, dict) else list(given)
+
+
+def _left(book: Book, status: Status | None) -> str:
+    """How far it is, in words."""
+    if status is None:
+        return f"first rounds: {len(book.opening.told)} of {book.opening.size} runs"
+    if status.done:
+        return "settled"
+    parts = []
+    if status.reached is not None:
+        parts.append(f"margin {status.reached:.1f} of {status.needed:.1f}")
+    if status.forecast is not None:
+        parts.append(f"about {status.forecast:,} more runs")
+    return ", ".join(parts) or "too early to say how many more runs"
