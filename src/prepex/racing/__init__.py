@@ -3,13 +3,15 @@
 amounts.py    times and sizes with their units: 30s, 10m, 2GB
 options.py    commands, templates with parameters, names
 measures.py   what is measured of a run, and which family it has
-plan.py       all of a race of commands, checked: from a shell or a TOML file
 question.py   what is asked of the outcomes, of commands and functions alike
+plan.py       all of a race of commands, checked: from a shell or a TOML file
 trial.py      one run of a command; launcher.py: in between where the peak of memory is measured
-journal.py    beside the study: the first round, failures, reference runs
+journal.py    beside the study: the first rounds, failures, reference runs
+opening.py    how the study begins: the first rounds and the families that they decide
 book.py       tasks out of the study, results into it; nothing is lost or counted twice
 drift.py      does the machine become slower?
 loop.py       as many trials out as there are workers
-calls.py      functions in place of commands: `px.race`, `px.grid`, `px.race_async`
+commands.py   trials of commands
+calls.py      functions in place of commands: `px.race`, `px.race_async`; grid.py, returned.py, answer.py
 view.py       how it stands; screen.py: the same, live; words.py, sketch.py, export.py: at the end
 """

@@ -5,6 +5,7 @@ not use: so families may be chosen by looking at them (opening.py).
 """
 
 import csv
+import json
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -102,7 +103,8 @@ class Book:
         there = _settings(self.study)
         known = _families(there, self.question.objectives)
         here = self.question.settings({name: known[name] for name in self.question.open_families if name in known})
-        pair = ({key: value for key, value in one.items() if key not in LOOSE} for one in (there, here.to_document()))
+        said = json.loads(json.dumps(here.to_document()))
+        pair = ({key: value for key, value in one.items() if key not in LOOSE} for one in (there, said))
         self._refuse(differences(*pair))
 
     def _begin(self) -> None:
