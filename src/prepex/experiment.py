@@ -23,13 +23,15 @@ from prepex.alternatives import Evidence
 from prepex.errors import InputError
 from prepex.exact import exact_objectives, filled, require_agreement, table_of
 from prepex.numerals import plural
+from prepex.posterior import Belief, believe
 from prepex.reasons import in_words as breaking_words
 from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_options
-from prepex.standing import MOST_NAMED, Standing, level_at, looks_words, tied_words
+from prepex.standing import MOST_NAMED, Standing, level_at, looks_words, meaning_of, states_words, tied_words
 from prepex.stopping import Certified
 from prepex.ties import find_tie
 from prepex.tolerance import as_given, in_words
 
+State = Literal["in", "out", "open"]
 # More pulls than any experiment has.
 MANY = 2**50
 
@@ -66,6 +68,8 @@ class Recommendation:
     decided     the arms whose status is settled at this delta, in or out; undecided: the others
     near_ties   with a tolerance: pairs of an arm of the answer and another that look equal within it
     reasons     with limits: of each arm, why it is in the answer or not
+    states      of each arm of the experiment, in its order: "in" the answer or "out" of it for good, or "open"
+    probabilities   of each arm, as `Experiment.probabilities`; None where they are not known yet
     """
 
     status: Literal["certified", "heuristic", "inconclusive", "running"]
@@ -76,6 +80,8 @@ class Recommendation:
     n_pulls: int
     near_ties: tuple[tuple[str, str], ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict, hash=False)
+    states: tuple[State, ...] = ()
+    probabilities: tuple[float, ...] | None = None
 
 
 class Experiment:
@@ -133,6 +139,8 @@ class Experiment:
         self._course: Course | None = None
         self._scratch = np.zeros(len(self.labels.objectives))
         self._stopped: Recommendation | None = None
+        # What the posterior says, and after how many pulls.
+        self._believed: tuple[int, Belief | None] | None = None
 
     # What to do next
 
@@ -432,14 +440,15 @@ class Experiment:
         if self._course is not None and self.reached >= self.needed:
             rule, standing = self.setting.rule, self._standing()
             names = standing.pareto_names
-            proven = self.setting.threshold.proven and rule.alternatives == "complete"
+            proven = self.setting.threshold.proven and self._complete
             if self.setting.own:
                 proven, answer = rule.proven, np.zeros(len(self.labels.arms), dtype=np.bool_)
                 own_answer(self._course, answer)
                 names = tuple(self.labels.arms[k] for k in answer.nonzero()[0])
             status: Any = "certified" if proven else "heuristic"
             given = names, self.labels.arms, (), self.delta, self.n_pulls, standing.near_ties, standing.reasons
-            self._stopped = Recommendation(status, *given)
+            every = set(range(len(self.labels.arms)))
+            self._stopped = Recommendation(status, *given, self._states_of(names, every), self._chances())
         elif self.max_pulls is not None and self.n_pulls >= self.max_pulls:
             self._stopped = self._open_answer("inconclusive")
 
@@ -508,6 +517,83 @@ class Experiment:
         return self._stopped or self._open_answer("running")
 
     @property
+    def probabilities(self) -> Floats | None:
+        """Of each arm (K,), the posterior probability that it is Pareto optimal; read-only.
+
+        Within the tolerance, if there is one: that no option is better by the tolerance or more; with limits: that it
+        meets them, and no option that does is better. The prior is that of a `Posterior` threshold, else flat. By
+        some 2,000 seeded draws, so to about 0.01; kept until the next outcome. None while there is no posterior: before
+        every arm was tried, and where a variance is unknown before it can be estimated.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0))
+        >>> experiment.probabilities is None
+        True
+        >>> experiment.tell_many([("a", [1.0]), ("b", [0.0])])
+        >>> experiment.probabilities.round(1).tolist()
+        [0.8, 0.2]
+        """
+        believed = self._belief
+        return None if believed is None else _checks.frozen(believed.probability)
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """Of each arm: "in" the answer, "out" of it, or still "open", at this delta; at the stop those of the answer.
+
+        certified    what is said of all arms, now and at any time, is right with probability at least 1 - delta
+        posterior    right together with posterior probability at least 1 - delta, by the draws of `probabilities`
+        heuristic    the evidence for the arm has reached the threshold, and the arm is as likely as that to be optimal,
+                     or not to be: nothing is proven
+
+        A test of the rule's own (`own`) speaks of all arms at once: they are open until it is passed.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(3, 1, family=Gaussian(variance=1.0), threshold="heuristic")
+        >>> experiment.tell_many([(0, [9.0]), (1, [0.0]), (2, [8.5])])
+        >>> experiment.states
+        ('open', 'out', 'open')
+        """
+        return self.recommendation.states
+
+    @property
+    def meaning(self) -> str:
+        """What the states are worth, in words.
+
+        >>> from prepex import Gaussian
+        >>> Experiment(2, 1, family=Gaussian(variance=1.0), delta=0.1).meaning
+        'all of them right, now and at any time, with a probability of at least 90 %'
+        """
+        return meaning_of(self.setting, self.delta)
+
+    @property
+    def _belief(self) -> Belief | None:
+        """What the posterior says now, drawn once."""
+        if self._course is None:
+            return None
+        if self._believed is None or self._believed[0] != self.n_pulls:
+            self._believed = self.n_pulls, believe(self.setting, self._course, None, self.delta)
+        return self._believed[1]
+
+    def _chances(self) -> tuple[float, ...] | None:
+        believed = self._belief
+        return None if believed is None else tuple(believed.probability.tolist())
+
+    def _agreed(self, looks: tuple[str, ...], decided: set[int]) -> set[int]:
+        """Those decided; where only evidence speaks, which is of whole sets, the probability of the arm must agree."""
+        believed = self._belief
+        if self.setting.certified or believed is None:
+            return decided
+        inside = np.isin(self.labels.arms, looks)
+        wrong = np.where(inside, 1.0 - believed.probability, 0.0)
+        return {k for k in decided if wrong[k] <= self.delta}
+
+    def _states_of(self, answer: tuple[str, ...], decided: set[int]) -> tuple[State, ...]:
+        """Of each arm, where those `decided` are as the answer says."""
+        return tuple(
+            "open" if k not in decided else "in" if name in answer else "out" for k, name in enumerate(self.labels.arms)
+        )
+
+    @property
     def evidence(self) -> Evidence:
         """How far the data are from any other Pareto set. Needs an outcome of every arm."""
         return self._standing().evidence
@@ -525,15 +611,18 @@ class Experiment:
         """What looks right now, and which arms are decided."""
         names, standing = self.labels.arms, None if self._course is None else self._standing()
         decided = set() if standing is None else standing.decided()
+        looks = () if standing is None else standing.pareto_names
         return Recommendation(
             status,
-            () if standing is None else standing.pareto_names,
+            looks,
             tuple(name for k, name in enumerate(names) if k in decided),
             tuple(name for k, name in enumerate(names) if k not in decided),
             self.delta,
             self.n_pulls,
             () if standing is None else standing.near_ties,
             {} if standing is None else standing.reasons,
+            self._states_of(looks, self._agreed(looks, decided)),
+            self._chances(),
         )
 
     @property
@@ -578,7 +667,7 @@ class Experiment:
         >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), delta=0.1)
         >>> experiment.tell_many([("a", [1.0]), ("b", [0.0])])
         >>> print(experiment.why())  # doctest: +ELLIPSIS
-        2 pulls. Looks Pareto optimal: a. The closest alternative: b would become Pareto optimal if ...
+        2 pulls. Looks Pareto optimal: a. Open: a (optimal with probability 76 %), b (24 %). The closest ...
         """
         if self._stopped is not None:
             return self._why_stopped(self._stopped)
@@ -587,7 +676,16 @@ class Experiment:
             left = [arm for arm, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
             more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
             return f"{pulls}: every option must be tried once first. Not yet: {', '.join(left[:MOST_NAMED])}{more}."
-        return f"{pulls}. {self._standing().in_words()}{self._tie_words()}"
+        return f"{pulls}. {self._standing().in_words(self._state_words())}{self._tie_words()}"
+
+    def _state_words(self) -> str:
+        """Which arms are in, out and open, and how likely the open ones are optimal."""
+        answer, sure = self.recommendation, self.setting.threshold.proven and self._complete
+        return states_words(self.labels.arms, answer.states, answer.probabilities, self.delta, sure)
+
+    @property
+    def _complete(self) -> bool:
+        return self.setting.rule.alternatives == "complete"
 
     def _tie_words(self) -> str:
         """Who is nearly tied, if that is what holds it up."""
@@ -615,7 +713,8 @@ class Experiment:
                 )
             parts += tied_words(answer.near_ties, self.warning is not None)
         if answer.undecided:
-            parts.append(f"Undecided: {', '.join(answer.undecided)}.")
+            chances, sure = answer.probabilities, self.setting.threshold.proven and self._complete
+            parts.append(states_words(self.labels.arms, answer.states, chances, self.delta, sure))
         if later:
             told = "outcome told since then does" if later == 1 else f"{later:,} outcomes told since then do"
             parts.append(f"The {told} not change the answer.")
@@ -723,6 +822,10 @@ class Experiment:
                 fields: dict[str, Any] = dict(given["stopped"])
                 fields |= {name: tuple(fields[name]) for name in ("arms", "decided", "undecided")}
                 fields["near_ties"] = tuple((one, other) for one, other in fields.get("near_ties", ()))
+                decided = {k for k, name in enumerate(self.labels.arms) if name in fields["decided"]}
+                fields["states"] = self._states_of(fields["arms"], decided)
+                chances = fields.get("probabilities")
+                fields["probabilities"] = None if chances is None else tuple(chances)
                 stopped = Recommendation(**fields)
             n_objectives = ("n_objectives", len(self.labels.objectives))
             log = [
@@ -732,8 +835,8 @@ class Experiment:
             n_pulls = _checks.whole("n_pulls", given["n_pulls"], low=len(log))
             self._course, self._stopped, self._log = course, stopped, log
             self._n_pulls = n_pulls
-            self._before = self._n_pulls - len(log)
+            self._before, self._believed = self._n_pulls - len(log), None
 
     def __repr__(self) -> str:
         size = f"{plural(len(self.labels.arms), 'arm')}, {plural(self.n_pulls, 'pull')}"
-        return f"Experiment({size}, {self.recommendation.status})"
+        return f"Experiment({size}, {'running' if self._stopped is None else self._stopped.status})"

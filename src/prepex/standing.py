@@ -64,6 +64,56 @@ def tied_words(near_ties: Sequence[tuple[str, str]], all_equal: bool) -> list[st
     return [f"Equal within the tolerance: {', '.join(f'{a} and {b}' for a, b in near_ties[:MOST_NAMED])}{more}."]
 
 
+def states_words(
+    arms: Sequence[str], states: Sequence[str], chances: Sequence[float] | None, delta: float, proven: bool
+) -> str:
+    """Which arms are decided, and which are open with what probability of being optimal; the least certain first.
+
+    >>> states_words(("a", "b", "c"), ("in", "open", "out"), (1.0, 0.62, 0.0), 0.1, True)
+    'Decided at delta 0.1: in a; out c. Open: b (optimal with probability 62 %).'
+    """
+    kinds = {state: [k for k, given in enumerate(states) if given == state] for state in ("in", "out", "open")}
+    if chances is not None:
+        kinds["open"].sort(key=lambda k: abs(chances[k] - 0.5))
+
+    def listed(state: str) -> str:
+        found = kinds[state]
+        named: list[str] = []
+        for k in found[:MOST_NAMED]:
+            first = "" if named else "optimal with probability "
+            likely = "" if state != "open" or chances is None else f" ({first}{chance_words(chances[k])})"
+            named.append(arms[k] + likely)
+        more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+        return ", ".join(named) + more
+
+    parts = []
+    settled = [f"{state} {listed(state)}" for state in ("in", "out") if kinds[state]]
+    if settled:
+        parts.append(f"Decided at delta {delta:g}{'' if proven else ' (not proven)'}: {'; '.join(settled)}.")
+    if kinds["open"]:
+        parts.append(f"Open: {listed('open')}.")
+    return " ".join(parts)
+
+
+def meaning_of(setting: Setting, delta: float) -> str:
+    """What the states of all arms are worth, as the end of a sentence."""
+    share = f"{100.0 * (1.0 - delta):g} %"
+    if setting.certified and setting.rule.alternatives == "complete":
+        return f"all of them right, now and at any time, with a probability of at least {share}"
+    return "not proven"
+
+
+def chance_words(chance: float) -> str:
+    """A probability known to about 0.01.
+
+    >>> chance_words(0.617), chance_words(0.9995), chance_words(0.0)
+    ('62 %', 'over 99 %', 'under 1 %')
+    """
+    if chance > 0.99:
+        return "over 99 %"
+    return "under 1 %" if chance < 0.01 else f"{100.0 * chance:.0f} %"
+
+
 @dataclass(frozen=True, eq=False)
 class Standing:
     """A course in which every arm was tried, at one delta."""
@@ -211,9 +261,10 @@ class Standing:
         inst, on = self.course.near.inst, self.course.near.inst.n_facets
         return bool(inst.lenient and np.all(np.ptp(inst.S[:, :on], axis=0) <= inst.slack[:on]))
 
-    def in_words(self, ended: bool = False) -> str:
-        """What looks right and what is missing; `ended`: by a budget, so that it would be missing still."""
+    def in_words(self, states: str = "", ended: bool = False) -> str:
+        """What looks right, what is said of the states, what is missing; `ended`: by a budget, so still missing."""
         parts = [f"{looks_words('Looks Pareto optimal', self.pareto_names, self.setting.limits)}."]
+        parts += [states] if states else []
         parts += breaking_words(self.reasons)
         parts += tied_words(self.near_ties, self.all_equal)
         parts.append(f"The closest alternative: {self.evidence.alternative or 'none'}.")

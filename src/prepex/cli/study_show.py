@@ -9,7 +9,7 @@ from rich.table import Table
 from prepex.cli.shared import escape
 from prepex.cli.show import console, show_json
 from prepex.numerals import apart, number, plural
-from prepex.standing import tied_words
+from prepex.standing import chance_words, tied_words
 from prepex.study.answers import OpenPull, Overview, Receipt, Status, Ticket
 from prepex.study.audit import Verdict
 from prepex.tolerance import in_words
@@ -98,9 +98,9 @@ def status(found: Status, *, as_json: bool) -> None:
     answer = found.recommendation
     counts = f"{plural(found.n_pulls, 'outcome')}, {plural(found.out, 'pull')} out"
     console.print(f"[bold]{escape(found.name)}[/]: {answer.status}, {counts}")
-    reached, needed = ("-", number(found.needed, 3)) if found.reached is None else apart(found.reached, found.needed, 3)
-    more = "" if found.forecast is None or found.done else f"; about {plural(found.forecast, 'more outcome')}"
-    console.print(f"reached {reached} of the {needed} needed at delta {answer.delta:g}{more}")
+    tally = {state: sum(given == state for given in found.states.values()) for state in ("in", "out", "open")}
+    said = ", ".join(f"{n:,} {state}" for state, n in tally.items())
+    console.print(f"at delta {answer.delta:g}: {said} ({found.meaning})")
     if found.blocker is not None:
         b = found.blocker
         told = f"{plural(found.waiting, 'told outcome waits', 'told outcomes wait')} for {b.token}"
@@ -114,14 +114,17 @@ def status(found: Status, *, as_json: bool) -> None:
     shown = [f"{words} {number}" for words, number in extra.items() if number]
     if shown:
         console.print(", ".join(shown))
-    table = _table("arm", "n", "in part", *found.objectives, "looks", "status")
+    table = _table("arm", "state", "optimal", "n", "in part", *found.objectives, "looks")
     for name, mean in found.means.items():
         numbers = [number(value) for value in mean] if mean is not None else [""] * len(found.objectives)
         looks = answer.reasons.get(name) or ("Pareto optimal" if name in answer.arms else "")
-        settled = "decided" if name in answer.decided else ""
+        likely = "" if found.probabilities is None else chance_words(found.probabilities[name])
         part = str(found.incomplete.get(name, ""))
-        table.add_row(escape(name), str(found.counts[name]), part, *numbers, looks, settled)
+        table.add_row(escape(name), found.states[name], likely, str(found.counts[name]), part, *numbers, looks)
     console.print(table)
+    reached, needed = ("-", number(found.needed, 3)) if found.reached is None else apart(found.reached, found.needed, 3)
+    more = "" if found.forecast is None or found.done else f"; about {plural(found.forecast, 'more outcome')}"
+    console.print(f"reached {reached} of the {needed} needed{more}")
 
 
 def verdict(found: Verdict, *, as_json: bool) -> None:

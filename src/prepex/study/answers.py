@@ -94,6 +94,9 @@ class Status:
     """How a study stands.
 
     n_pulls      outcomes that have entered;  counts, means: of each arm
+    states       of each arm: "in", "out" or "open", as in Experiment
+    meaning      what the states are worth, in words
+    probabilities   of each arm, of being optimal, as in Experiment; None while they are not known
     out          pulls handed out and not told in full;  incomplete: those told in part, by arm
     waiting      outcomes told in full that wait for pulls asked for before them;  blocker: for which one
     lapsed       pulls whose lease ended, not told in full
@@ -109,6 +112,9 @@ class Status:
     n_pulls: int
     counts: dict[str, int]
     means: dict[str, tuple[float, ...] | None]
+    states: dict[str, str]
+    meaning: str
+    probabilities: dict[str, float] | None
     objectives: tuple[str, ...]
     reached: float | None
     needed: float

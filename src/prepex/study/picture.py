@@ -19,7 +19,7 @@ from prepex.study.summary import list_pulls
 
 # Pulls that are listed one by one.
 MOST = 200
-LEFT_OUT = ("recommendation", "counts", "means", "objectives", "incomplete")
+LEFT_OUT = ("recommendation", "counts", "means", "states", "probabilities", "objectives", "incomplete")
 
 
 def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
@@ -75,14 +75,15 @@ def _limits(limits: Limits, objectives: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def arms(experiment: Experiment, line: Line) -> list[dict[str, Any]]:
-    """Each arm: outcomes, pulls that keep their place, mean, its region, and how it stands.
+    """Each arm: outcomes, pulls that keep their place, mean, its region, how it stands, and its probability of being
+    optimal, None if that is not known yet.
 
     The region is an ellipsoid with a radius in standard deviations if the covariance is known; `interval` has the ends
     of its shadow on every objective.
     """
     labels, counts, answer = experiment.labels, experiment.counts, experiment.recommendation
     means, (sizes, ends) = experiment.means, _regions(experiment)
-    front, decided = set(answer.arms), set(answer.decided)
+    front, chances = set(answer.arms), experiment.probabilities
     return [
         {
             "name": name,
@@ -92,7 +93,9 @@ def arms(experiment: Experiment, line: Line) -> list[dict[str, Any]]:
             "radius": float(sizes[k]) if np.isfinite(sizes[k]) else None,
             "interval": ends[k].tolist() if np.isfinite(ends[k]).all() else None,
             "front": name in front,
-            "decided": name in decided,
+            "decided": answer.states[k] != "open",
+            "state": answer.states[k],
+            "probability": None if chances is None else float(chances[k]),
             "reason": answer.reasons.get(name),
         }
         for k, name in enumerate(labels.arms)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from prepex.numerals import by_factor, number, plural, within
-from prepex.standing import tied_words
+from prepex.standing import chance_words, tied_words
 from prepex.study import figures
 from prepex.study.history import Past
 from prepex.tolerance import in_words
@@ -74,7 +74,9 @@ def _answer(picture: dict[str, Any]) -> str:
     looks = "Pareto optimal" if answer["status"] == "certified" else "Looks Pareto optimal"
     looks += " among those that meet the limits" if answer["reasons"] else ""
     looks += "" if picture["design"]["tolerance"] is None else " within the tolerance"
-    undecided = f"<br>Undecided: {_listed(answer['undecided'])}" if answer["undecided"] else ""
+    tally = ", ".join(f"{answer['states'].count(state):,} {state}" for state in ("in", "out", "open"))
+    undecided = f"<br>Open: {_listed(answer['undecided'])}" if answer["undecided"] else ""
+    undecided = f"<br>Options: {tally} ({_text(picture['meaning'])}){undecided}"
     ties = "".join(f"<br>{_text(words)}" for words in tied_words(answer["near_ties"], picture["warning"] is not None))
     return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}{ties}</p>'
 
@@ -129,7 +131,7 @@ def _promise(picture: dict[str, Any]) -> str:
         (f'<p class="soft">Means of {means} are geometric means.</p>' if means else "")
         + '<p class="soft">The regions (in the table: in brackets, or factors) hold the true means of all arms at the '
         f"same time, now and at any other time, with a probability of at least {share:g} %. Filled marks are decided "
-        "at this risk, open ones not. A number beside a point is that of its row in the table.</p>"
+        "at this risk, empty ones open. A number beside a point is that of its row in the table.</p>"
     )
 
 
@@ -153,7 +155,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _arms(picture: dict[str, Any]) -> str:
     why = ("why",) if picture["design"]["limits"] else ()
-    names = ("", "arm", "n", *picture["design"]["objectives"], "decided", *why)
+    names = ("", "arm", "n", *picture["design"]["objectives"], "state", "optimal", *why)
     logs = [q for q, name in enumerate(picture["design"]["objectives"]) if name in picture["design"]["logs"]]
     body = ""
     for k, arm in enumerate(picture["arms"]):
@@ -161,7 +163,9 @@ def _arms(picture: dict[str, Any]) -> str:
         numbers = "".join(f'<td class="number">{text}</td>' for text in (f"{arm['n']:,}", *means))
         start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""
+        likely = "" if arm["probability"] is None else chance_words(arm["probability"])
         reason = f"<td>{_text(arm['reason'] or '')}</td>" if why else ""
-        body += f"<tr{mark}>{start}{numbers}<td>{'yes' if arm['decided'] else ''}</td>{reason}</tr>"
+        body += f"<tr{mark}>{start}{numbers}<td>{arm['state']}</td><td>{likely}</td>{reason}</tr>"
+    told = '<p class="soft">optimal: the probability, given the outcomes, that the option is Pareto optimal</p>'
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
-    return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>'
+    return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>{told}'

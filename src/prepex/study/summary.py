@@ -23,7 +23,8 @@ def make_status(name: str, state: State) -> Status:
     experiment, line, labels = state.experiment, state.line, state.experiment.labels
     counts = experiment.counts
     means = [tuple(row) if n else None for n, row in zip(counts, experiment.means.tolist(), strict=True)]
-    reached = experiment.reached
+    reached, answer = experiment.reached, experiment.recommendation
+    chances = experiment.probabilities
     incomplete: dict[str, int] = {}
     for pull in line.pulls.values():
         if pull.values and not line.complete(pull):
@@ -31,10 +32,13 @@ def make_status(name: str, state: State) -> Status:
     tally = line.tally
     return Status(
         name=name,
-        recommendation=experiment.recommendation,
+        recommendation=answer,
         n_pulls=experiment.n_pulls,
         counts=dict(zip(labels.arms, counts.tolist(), strict=True)),
         means=dict(zip(labels.arms, means, strict=True)),
+        states=dict(zip(labels.arms, answer.states, strict=True)),
+        meaning=experiment.meaning,
+        probabilities=None if chances is None else dict(zip(labels.arms, chances.tolist(), strict=True)),
         objectives=labels.objectives,
         reached=reached if np.isfinite(reached) else None,
         needed=experiment.needed,

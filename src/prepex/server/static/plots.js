@@ -1,7 +1,7 @@
 // The plots. Plotly understands a few tags in text, so names are escaped for it.
 import { el } from "./dom.js";
 import { ellipse, nearer, places, range, staircase } from "./geometry.js";
-import { around, number, onLogs, plural, short } from "./words.js";
+import { around, chance, number, onLogs, plural, short } from "./words.js";
 
 let loading = null;
 
@@ -67,7 +67,7 @@ const axisOf = (view, q, range) => ({ range, type: onLogs(view.design, q) ? "log
 function hover(view, k) {
   const arm = view.arms[k];
   const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${plain(around(view.design, arm, q))}`);
-  const state = `${arm.reason || (arm.front ? "looks Pareto optimal" : "looks dominated")}${arm.decided ? ", decided" : ", not decided yet"}`;
+  const state = `${arm.reason || (arm.front ? "looks Pareto optimal" : "looks dominated")}${arm.decided ? ", decided" : ", open"}${arm.probability === null ? "" : `, optimal with probability ${chance(arm.probability)}`}`;
   return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, plural(arm.n, "outcome"), state].join("<br>");
 }
 

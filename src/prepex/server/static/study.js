@@ -5,7 +5,7 @@ import { at, cell, el, facts, keyed, say } from "./dom.js";
 import { drawLog, restart } from "./log.js";
 import { drawCounts, drawEvidence, drawPair, drawRows, forget, load } from "./plots.js";
 import { drawPulls } from "./pulls.js";
-import { STATES, apart, around, number, plural, short, span } from "./words.js";
+import { STATES, apart, around, chance, number, plural, short, span } from "./words.js";
 
 let name = null;
 let view = null;
@@ -81,17 +81,18 @@ function drawTiles() {
   const share = view.reached === null ? "–" : apart(view.reached, view.needed, 3).join(" of ");
   const ahead = view.answer.done ? "–" : view.forecast === null ? "unknown" : `about ${number(view.forecast)}`;
   const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [view.design.threshold === "certified" ? "Certified margin" : "Evidence", share],
-    ["More pulls", ahead], ["Decided arms", `${view.answer.decided.length} of ${view.arms.length}`]];
+    ["More pulls", ahead], ["States at this risk", ["in", "out", "open"].map((state) => `${number(view.arms.filter((arm) => arm.state === state).length)} ${state}`).join(", ")]];
   const rare = [["Late", view.late + view.lapsed], ["Voided", view.voided], ["Corrected", view.corrected], ["Imported", view.imported]];
   facts(at("tiles"), [...all, ...rare.filter(([, n]) => n).map(([words, n]) => [words, number(n)])], true);
 }
 
 function drawArms() {
-  const labels = ["Arm", "Outcomes", "Pending", ...view.design.objectives, "Looks", "Decided"];
+  const labels = ["Arm", "State", "Optimal", "Outcomes", "Pending", ...view.design.objectives, "Looks"];
   at("arms").tHead.rows[0].replaceChildren(...labels.map((label) => el("th", {}, label)));
+  say(at("states-words"), `In, out, open: ${view.meaning}. Optimal: the probability, given the outcomes, that an arm is Pareto optimal.`);
   keyed(at("arms").tBodies[0], view.arms.map((arm, k) => ({ ...arm, k })), (arm) => arm.k, () => el("tr", {}, ...labels.map((label) => cell(label))), (row, arm) => {
     const means = view.design.objectives.map((_, q) => (arm.mean ? around(view.design, arm, q) : "–"));
-    [arm.name, number(arm.n), number(arm.pending), ...means, arm.mean ? arm.reason || (arm.front ? "Pareto optimal" : "dominated") : "–", arm.decided ? "yes" : "not yet"].forEach((text, at_) => say(row.cells[at_], text));
+    [arm.name, arm.state, chance(arm.probability), number(arm.n), number(arm.pending), ...means, arm.mean ? arm.reason || (arm.front ? "Pareto optimal" : "dominated") : "–"].forEach((text, at_) => say(row.cells[at_], text));
     row.className = arm.front ? "front" : "";
   });
 }
@@ -129,7 +130,7 @@ function drawMeans(chosen) {
   const shape = names.length === 1 ? "Bars" : view.design.covariance ? "Ellipses" : "Boxes";
   const held = view.arms.some((arm) => arm.interval), later = view.design.threshold === "certified" ? "Regions are drawn when the pilot is over. " : "There are no regions for this family without the certified threshold. ";
   say(at("promise"), tried ? (held ? `${shape}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` : later) +
-    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk, open ones not yet." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
+    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk, empty ones open." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
   if (!tried) return;
   const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);
   fillPairs(all, chosen);

@@ -17,6 +17,9 @@ export function number(value, digits = 4) {
   return stripped(value.toExponential(digits - 1).split("e")[0]) + exponent(first);
 }
 
+/** A probability known to about 0.01. */
+export const chance = (p) => (p === null ? "–" : p > 0.99 ? "over 99 %" : p < 0.01 ? "under 1 %" : `${Math.round(100 * p)} %`);
+
 /** Two numbers, with so many digits that they differ, and that their difference has two of its own. */
 export function apart(one, other, digits = 4) {
   const gap = Math.abs(one - other);
