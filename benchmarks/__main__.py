@@ -1,5 +1,6 @@
 """`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
-[load] [startup] [bits] [analyse]`: by default the timings, core, rules and startup.
+[load] [startup] [bits] [analyse] [race] [race-long]
+[race-truth] [race-kills] [race-workers]`: by default the timings, core, rules and startup.
 """
 
 import sys
@@ -14,6 +15,7 @@ from benchmarks import (
     kills,
     load,
     mutations,
+    race,
     rules,
     startup,
     study,
@@ -36,6 +38,11 @@ PARTS = {
     "startup": startup.main,
     "bits": startup.bits,
     "analyse": analyse.main,
+    "race": race.levels,
+    "race-long": race.levels_long,
+    "race-truth": race.truth,
+    "race-kills": race.kills,
+    "race-workers": race.workers,
 }
 
 for name in sys.argv[1:] or ["core", "rules", "startup"]:

@@ -121,12 +121,14 @@ def _value(book: Book, option: str, name: str) -> Value | None:
     if not seen:
         return None
     family = book.families.get(name) or book.question.families.get(name)
+    unit = book.question.units.get(name, "")
+    if isinstance(family, Exact):
+        return Value(seen[0], 0.0, unit, relative=False, exact=True)
     relative = isinstance(family, LogNormal)
     numbers = np.log(seen) if relative else np.asarray(seen)
     error = float(numbers.std(ddof=1) / math.sqrt(len(seen))) if len(seen) > 1 else None
     mean = float(np.exp(numbers.mean()) if relative else numbers.mean())
-    unit = book.question.units.get(name, "")
-    return Value(mean, error, unit, relative, isinstance(family, Exact))
+    return Value(mean, error, unit, relative, exact=False)
 
 
 def _states(options: Sequence[str], status: Status | None) -> list[str]:
