@@ -2,6 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# Made-up words, some often, some seldom: half a megabyte to compress.
+define TEXT
+import random; r = random.Random(1); \
+w = [''.join(r.choices('etaoinshrdlu', k=r.randint(2, 9))) for _ in range(3000)]; \
+print(*r.choices(w, weights=[1 / k for k in range(1, 3001)], k=80000))
+endef
+
+, := ,
+
 .PHONY: demo test bench docs lint clean postgres chromium lowest newest dist-check
 
 demo: .venv/kernels
@@ -9,6 +18,14 @@ demo: .venv/kernels
 		--threshold heuristic --runs 30 --seed 0 --save out/covboost.csv --plot out/covboost.png
 	$(BIN)/prepex pareto snw --cone angle:90 --cone angle:120 --plot out/snw.png --format json > out/snw.json
 	@echo "All runs: out/covboost.csv, out/covboost.png. The fronts of the sorting networks: out/snw.png, out/snw.json"
+	@echo "A race, for real: which levels of gzip and xz are worth keeping, by time and size?"
+	@rm -f out/levels.db* out/levels.jsonl
+	cd out && ../$(BIN)/python -c "$(TEXT)" > words.txt && (../$(BIN)/prepex race \
+		'gzip -{level} -kc words.txt' --with level=1,3,6,9 -n 'gzip -{level}' \
+		$(if $(shell command -v xz),'xz -{level} -kc words.txt' --with level=0$(,)3$(,)6 -n 'xz -{level}') \
+		--minimise time --minimise output --tolerance time=10% --warmup 1 --budget 45s \
+		--storage levels.db --study levels --report levels.html --export levels.md; test $$? -eq 0 -o $$? -eq 3)
+	@echo "The race as a page: out/levels.html; as a table: out/levels.md. The same command goes on with it."
 
 test: .venv/kernels lint postgres chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile

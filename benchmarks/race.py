@@ -154,10 +154,9 @@ def truth(races: int = 20, K: int = 12, noise: float = 0.5, delta: float = 0.05)
         verdict = "right" if right else "WRONG"
         print(f"race {number}: {n} runs, {spent:.0f} s, {verdict}; equal shares {fair}", flush=True)
     ratio = np.array(equal) / np.array(mine)
-    print(f"{wrong} of {races} wrong at delta {delta}; {np.sum(mine)} runs, equal shares {np.sum(equal)}: ", end="")
-    print(
-        f"{np.sum(equal) / np.sum(mine):.2f} times as many in all, median {np.median(ratio):.2f}, least {ratio.min():.2f}"
-    )
+    more = np.sum(equal) / np.sum(mine)
+    print(f"{wrong} of {races} wrong at delta {delta}; {np.sum(mine)} runs, equal shares {np.sum(equal)}")
+    print(f"equal shares take {more:.2f} times as many in all, median {np.median(ratio):.2f}, least {ratio.min():.2f}")
 
 
 def _right(means: np.ndarray, chosen: list[int], tolerance: float) -> bool:

@@ -457,6 +457,21 @@ def test_a_machine_that_slows_down_is_said(tmp_path):
     book.close()
 
 
+def test_ctrl_c_ends_the_runs_and_says_that_nothing_is_lost(tmp_path):
+    args = [sys.executable, "-m", "prepex", "race", "sleep 60.25", "sleep 61.25", "--minimise", "time"]
+    with subprocess.Popen(
+        [*args, "--storage", str(tmp_path / "race.db")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as child:
+        # Its second line comes before the first run.
+        seen = [child.stdout.readline() for _ in range(3)]
+        time.sleep(0.5)
+        child.send_signal(signal.SIGINT)
+        shown = child.communicate(timeout=60)[0]
+    assert child.returncode == 130 and "Nothing is lost: the same command goes on." in shown, seen
+    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert not {"sleep 60.25", "sleep 61.25"} & {line.strip() for line in running}
+
+
 # Killed
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prepex.racing.options import Template
     from prepex.racing.plan import Plan
     from prepex.racing.screen import Screen
+    from prepex.racing.view import View
 
 # Between the place of a command and the text of its --with.
 MARK = "\x1f"
@@ -282,36 +283,42 @@ def _say_first(plan: "Plan", book: "Book", screen: "Screen") -> None:
 
 
 def _show_end(book: "Book", places: Mapping[str, Any], *, quiet: bool) -> None:
-    from rich.text import Text
-
-    from prepex.cli.show import console
-    from prepex.racing import export, screen, sketch, words
+    from prepex.racing import export
     from prepex.racing.view import look
 
     view = look(book, words=True)
-    printed = [export.write(view, target) for target in places["export"] or ()]
-    if places["report"] is not None and book.study is not None:
-        book.study.report(places["report"])
-    if any(text is not None for text in printed):
-        for text in printed:
-            typer.echo(text or "", nl=False)
-        return
+    printed = [text for target in places["export"] or () if (text := export.write(view, target)) is not None]
+    if printed:
+        typer.echo("".join(printed), nl=False)
+    else:
+        _print(view, quiet=quiet)
+    if places["report"] is not None:
+        if book.study is None:
+            typer.echo("No report: the first rounds are not over.", err=True)
+        else:
+            book.study.report(places["report"])
+            typer.echo(f"wrote {places['report']}", err=True)
+
+
+def _print(view: "View", *, quiet: bool) -> None:
+    from rich.text import Text
+
+    from prepex.cli.show import console
+    from prepex.racing import screen, sketch, words
+
     width = console.size.width
-    lines: list[Any] = []
     if not quiet:
         console.print(screen.table(view, view.rows, width))
         console.print()
         if console.is_terminal:
             for line in sketch.sketch(view, width=min(width - 4, 70)):
-                console.print(Text(line), soft_wrap=True)
+                console.print(Text(printable(line)), soft_wrap=True)
             console.print()
     lines = [words.verdict(view), *(f"  {line}" for line in words.answer_words(view))]
     lines += [*view.notes, *words.failure_words(view.failures)]
-    if not quiet and view.status is not None and view.status.recommendation.near_ties:
-        pairs = view.status.recommendation.near_ties
-        more = " ..." if len(pairs) > 5 else ""
-        lines.append(f"Level within the tolerance: {', '.join(f'{a} and {b}' for a, b in pairs[:5])}{more}.")
+    ties = () if quiet or view.status is None else view.status.recommendation.near_ties
+    if ties:
+        more = " ..." if len(ties) > 5 else ""
+        lines.append(f"Level within the tolerance: {', '.join(f'{a} and {b}' for a, b in ties[:5])}{more}.")
     for line in lines:
-        console.print(Text(printable(line)), soft_wrap=True)
-    if places["report"] is not None and book.study is not None:
-        typer.echo(f"wrote {places['report']}", err=True)
+        console.print(Text(printable(line)), soft_wrap=not console.is_terminal)

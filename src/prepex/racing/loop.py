@@ -12,6 +12,8 @@ from prepex.racing.trial import Result
 
 # Seconds between two looks at the clock and the screen.
 TICK = 0.25
+# The same while a run is timed.
+SELDOM = 5.0
 
 
 class Runner(Protocol):
@@ -48,7 +50,7 @@ def run(book: Book, runner: Runner, *, jobs: int, budget: Budget, look: Callable
     look   called now and then with the number of trials that are running
     """
     running: dict[Future[Result], Task] = {}
-    began = time.monotonic()
+    began = looked = time.monotonic()
     try:
         while True:
             while len(running) < jobs and not book.done and not budget.over(book, began):
@@ -61,8 +63,11 @@ def run(book: Book, runner: Runner, *, jobs: int, budget: Budget, look: Callable
                 break
             _take_done(book, running, TICK)
             book.require_variation()
-            if look is not None:
+            # What computes beside a run that is timed would slow it down: between two runs, or seldom.
+            now = time.monotonic()
+            if look is not None and (book.timed is None or not running or now - looked > SELDOM):
                 look(len(running))
+                looked = now
         return book.done
     finally:
         runner.stop()

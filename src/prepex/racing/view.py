@@ -1,7 +1,6 @@
 """How a race stands: a row for each option, and what is left."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,19 +81,19 @@ def look(book: Book, *, words: bool = False) -> View:
     question, study = book.question, book.study
     status = None if study is None else study.status()
     total = sum(_count(seen) for seen in book.values.values())
-    states = _states(question.options, status)
-    chances = _chances(question.options, status)
+    states = {} if status is None else status.states
+    chances = (None if status is None else status.probabilities) or {}
     rows = tuple(
         Row(
             option=option,
             n=_count(book.values[option]),
             values=tuple(_value(book, option, name) for name in question.objectives),
-            state=state,
-            probability=chance,
+            state=states.get(option, "open"),
+            probability=chances.get(option),
             share=_count(book.values[option]) / total if total else 0.0,
             failed=len(book.failures.get(option, ())),
         )
-        for option, state, chance in zip(question.options, states, chances, strict=True)
+        for option in question.options
     )
     return View(
         name=book.name,
@@ -129,24 +128,6 @@ def _value(book: Book, option: str, name: str) -> Value | None:
     error = float(numbers.std(ddof=1) / math.sqrt(len(seen))) if len(seen) > 1 else None
     mean = float(np.exp(numbers.mean()) if relative else numbers.mean())
     return Value(mean, error, unit, relative, exact=False)
-
-
-def _states(options: Sequence[str], status: Status | None) -> list[str]:
-    if status is None:
-        return ["open"] * len(options)
-    given = getattr(status, "states", None)
-    if given:
-        return [given[option] for option in options] if isinstance(given, dict) else list(given)
-    answer = status.recommendation
-    decided, chosen = set(answer.decided), set(answer.arms)
-    return [("in" if option in chosen else "out") if option in decided else "open" for option in options]
-
-
-def _chances(options: Sequence[str], status: Status | None) -> list[float | None]:
-    given = None if status is None else getattr(status, "probabilities", None)
-    if not given:
-        return [None] * len(options)
-    return [given.get(option) for option in options] if isinstance(given, dict) else list(given)
 
 
 def _left(book: Book, status: Status | None) -> str:
