@@ -8,10 +8,15 @@ from prepex.racing.view import View
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+def _by_factors(values: Sequence[float]) -> bool:
+    """Do they ask for a log scale?"""
+    return min(values) > 0.0 and max(values) / min(values) > 5.0
+
+
 def _scale(values: Sequence[float], size: int) -> list[int]:
-    """Places from 0 to size - 1, by logarithms where that is what the values ask for."""
+    """Places from 0 to size - 1."""
     low, high = min(values), max(values)
-    if low > 0.0 and high / low > 5.0:
+    if _by_factors(values):
         values = [math.log(value) for value in values]
         low, high = min(values), max(values)
     if high == low:
@@ -40,9 +45,26 @@ def sketch(view: View, width: int = 60, height: int = 12) -> list[str]:
     ends = [_ends([row.values[q] for row in rows]) for q in range(2)]
     lines = [f"{second} {ends[1][1]}"]
     lines += ["|" + "".join(line).rstrip() for line in grid]
-    foot = f"{first} {ends[0][0]} ... {ends[0][1]}"
+    logs = [name for q, name in enumerate((first, second)) if _by_factors([point[q] for point in points])]
+    scale = f" (log scale: {' and '.join(logs)})" if logs else ""
+    foot = f"{first} {ends[0][0]} ... {ends[0][1]}{scale}"
     lines += ["+" + "-" * width, f"{second} {ends[1][0]}; {foot}"]
-    return lines + legend
+    return lines + _in_lines(legend, width)
+
+
+def _in_lines(entries: Sequence[str], width: int) -> list[str]:
+    """As many in a line as it has room for.
+
+    >>> _in_lines(["a gzip", "b xz", "c zstd"], 14)
+    ['a gzip, b xz', 'c zstd']
+    """
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + len(entry) + 2 <= width:
+            lines[-1] += f", {entry}"
+        else:
+            lines.append(entry)
+    return lines
 
 
 def _ends(values: Sequence[object]) -> tuple[str, str]:

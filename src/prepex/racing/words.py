@@ -78,7 +78,8 @@ def verdict(view: View) -> str:
     if view.done:
         word = "is" if len(answer.arms) == 1 else "are"
         return f"Settled after {runs}: {kept} {word} worth keeping ({answer.status}, delta {answer.delta:g})."
-    return f"Not settled after {runs}: {kept} look worth keeping; open: {len(answer.undecided)}. {view.left}."
+    open_ = sum(row.state == "open" for row in view.rows)
+    return f"Not settled after {runs}: {kept} look worth keeping, {open_} are open; {view.left}."
 
 
 def failure_words(failures: Mapping[str, list[str]]) -> list[str]:
