@@ -431,6 +431,49 @@ def test_a_family_that_was_said_is_kept(tmp_path):
     book.close()
 
 
+@pytest.mark.parametrize("measure", ["time", "gain"])
+def test_a_slip_in_the_first_command_is_mended_by_typing_it_again(measure, tmp_path):
+    given = ["-n", "a", "-n", "b", "--minimise", measure, "--budget", "2", "--jobs", "1"]
+    assert "does not exist" in invoke("drwan 1", "drwan 2", *given, folder=tmp_path, code=2)
+    shown = invoke(draw(1.0, 1), draw(2.0, 1), *given, folder=tmp_path, code=3)
+    assert "Not settled" in shown
+
+
+def test_a_value_that_its_family_cannot_have_names_the_option(tmp_path):
+    book = book_of(tmp_path, maximise=["right"])
+    feed(book, lambda task: {"right": float(task.number % 2)}, 6)
+    with pytest.raises(
+        InputError, match=r"option '.' failed: reward of 'right' must be 0 or 1 .* another family may fit"
+    ):
+        feed(book, lambda task: {"right": 0.5}, 1)
+    book.close()
+    (tmp_path / "other").mkdir()
+    book = book_of(tmp_path / "other", maximise=["right", "output"], family={"right": "lognormal"})
+    with pytest.raises(InputError, match=r"option '.' failed: reward of 'right' must be positive"):
+        feed(book, lambda task: {"right": 0.0, "output": 1.0}, 1)
+    book.close()
+
+
+def test_what_does_not_exist_is_not_shown(tmp_path):
+    given = ["a", "b", "--minimise", "time", "--show"]
+    assert "there must be a race to show" in invoke(*given, folder=tmp_path, code=2)
+    Study.create(tmp_path / "race.db", "other", arms=2, objectives=1, family=Gaussian(variance=1.0)).close()
+    assert "got none of the name 'race'" in invoke(*given, folder=tmp_path, code=2)
+
+
+def test_an_outcome_that_is_held_keeps_the_race_open(tmp_path):
+    """The stop of a study that has a measure without noise is not believed once the measure has been seen to vary."""
+    book = book_of(tmp_path, minimise=["output", "loss"])
+    feed(book, lambda task: steady(task) | {"loss": (1.0 if task.option == "a" else 50.0) + task.number % 3}, 6)
+    first, *others = book.next(12)
+    book.take(first, Result({"output": 11.0, "loss": 1.0}))
+    for task in others:
+        book.take(task, Result(steady(task) | {"loss": (1.0 if task.option == "a" else 50.0) + task.number % 3}))
+        assert not book.done or "varies" in book.study.name
+    assert "varies" in book.study.name
+    book.close()
+
+
 def test_two_at_once_are_refused(tmp_path):
     book = book_of(tmp_path, minimise=["loss"])
     with pytest.raises(InputError, match="must not be running already"):

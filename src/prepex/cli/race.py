@@ -242,6 +242,11 @@ def _run(plan: "Plan", places: Mapping[str, Any], *, show: bool, quiet: bool) ->
         raise InputError(f"there must be a race to show, got no file {storage!r}")
     if local and not Path(storage).parent.is_dir():
         raise InputError(f"storage must be in a folder that exists, got {storage!r}")
+    if show and local and not beside(storage, places["study"]).exists():
+        from prepex.study.study import Study
+
+        if places["study"] not in [overview.name for overview in Study.list(storage)]:
+            raise InputError(f"there must be a race to show, got none of the name {places['study']!r} in {storage}")
     journal = Journal(beside(storage, places["study"]) if local else None)
     try:
         book = Book(plan.question, storage, places["study"], plan.spec, journal)

@@ -70,10 +70,25 @@ class Book:
 
     def _check(self, spec: Mapping[str, Any]) -> None:
         there = self.journal.last("race")
+        found = [] if there is None else differences(there["spec"], spec)
+        if found and not self.opening.told and not self._n_recorded():
+            # A slip that the first run showed: nothing is lost by beginning anew.
+            if self._n_recorded() is not None:
+                Study.delete(self.storage, self.name, confirm=self.name)
+            there, found = None, []
         if there is None:
             self.journal.add("race", spec=dict(spec))
-        else:
-            self._refuse(differences(there["spec"], spec))
+        self._refuse(found)
+
+    def _n_recorded(self) -> int | None:
+        """Outcomes in the study of this name; None: there is no study."""
+        if "://" not in str(self.storage) and not Path(self.storage).exists():
+            return None
+        try:
+            with Study.open(self.storage, self.opening.name) as study:
+                return sum(event.kind in ("told", "imported") for event in study.events())
+        except NoStudyError:
+            return None
 
     def _refuse(self, found: Sequence[str]) -> None:
         if found:
@@ -84,7 +99,8 @@ class Book:
 
     def _load(self) -> None:
         for entry in self.journal.of("failed"):
-            self.failures.setdefault(entry["option"], []).append(entry["words"])
+            if entry["option"] in self.values:
+                self.failures.setdefault(entry["option"], []).append(entry["words"])
         self.watch.times = [entry["value"] for entry in self.journal.of("reference")]
         with suppress(NoStudyError):
             if "://" in str(self.storage) or Path(self.storage).exists():
@@ -175,6 +191,7 @@ class Book:
             if not self._counts(task, result, values):
                 return
         told = {name: float(values[name]) for name in self.question.objectives}
+        self._require_possible(task, told)
         if task.kind == "first":
             self.opening.add(task, told)
             self._note(task.option, told)
@@ -183,6 +200,16 @@ class Book:
         else:
             self._tell(task, told)
             self._settle_held()
+
+    def _require_possible(self, task: Task, told: Mapping[str, float]) -> None:
+        """Values that the family of a measure cannot give, such as 0.5 where there is yes or no."""
+        for name, value in told.items():
+            family = self.families.get(name) or self.question.families.get(name)
+            try:
+                if family is not None:
+                    family.check_values({name: value}, (name,))
+            except InputError as error:
+                raise FailedTrialError(f"option {task.option!r} failed: {error}; another family may fit") from None
 
     def _counts(self, task: Task, result: Result, values: Mapping[str, float]) -> bool:
         """Write a failure down. Does it count, with the values that stand for it?"""
@@ -293,8 +320,8 @@ class Book:
 
     @property
     def done(self) -> bool:
-        """Is it settled?"""
-        return self._done
+        """Is it settled? Not while there is an outcome that its study cannot take."""
+        return self._done and not self._held
 
     def close(self) -> None:
         """Let go of the study and the journal."""

@@ -1,10 +1,12 @@
 """Trials of commands, in threads of their own: fill in, prepare, run, measure."""
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 
+from prepex.errors import InputError
 from prepex.racing.measures import UnmeasuredError
 from prepex.racing.opening import Task
 from prepex.racing.options import fill
@@ -16,6 +18,8 @@ class Commands:
     """Runs the trials of a plan, as many at once as it has jobs."""
 
     def __init__(self, plan: Plan) -> None:
+        if not hasattr(os, "wait4"):
+            raise InputError(f"races of commands must run on Linux, macOS or another Unix, got {os.name!r}")
         self.plan, self.runs = plan, Runs()
         self._options = {option.name: option for option in plan.options}
         self._pool = ThreadPoolExecutor(max_workers=plan.jobs, thread_name_prefix="trial")

@@ -18,7 +18,7 @@ from prepex.racing.view import Row, View, look
 LIVE, PLAIN = 0.5, 10.0
 # A look at the study may take no more than this share of the time.
 SHARE = 0.05
-COLOURS = {"in": "green", "out": "dim", "open": "yellow"}
+COLOURS = {"in": "green", "out": "dim", "open": "magenta"}
 # Lines that are not rows.
 AROUND = 7
 
@@ -139,5 +139,5 @@ class Screen:
         if more:
             parts.append(Text(f"... and {more} more", style="dim"))
         parts += [Text(""), Text(self._line(view, running), style="bold")]
-        parts += [Text(note, style="yellow") for note in view.notes[-2:]]
+        parts += [Text(note, style="bold") for note in view.notes[-2:]]
         return Group(*parts)
