@@ -1,5 +1,5 @@
 """`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
-[load] [startup] [bits] [analyse] [race] [race-long]
+[load] [startup] [bits] [analyse] [dialogue] [race] [race-long]
 [race-truth] [race-kills] [race-workers]`: by default the timings, core, rules and startup.
 """
 
@@ -9,6 +9,7 @@ from benchmarks import (
     analyse,
     borders,
     core,
+    dialogue,
     families,
     fuzz,
     guarantee,
@@ -43,6 +44,7 @@ PARTS = {
     "race-truth": race.truth,
     "race-kills": race.kills,
     "race-workers": race.workers,
+    "dialogue": dialogue.main,
 }
 
 for name in sys.argv[1:] or ["core", "rules", "startup"]:

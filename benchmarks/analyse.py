@@ -1,4 +1,4 @@
-"""Tables of measurements: is what is said to be in or out right, is the family guessed, how long do 100,000 rows take?"""
+"""Tables of measurements: is what is said right, is the family guessed, how long do 100,000 rows take?"""
 
 import tempfile
 import time

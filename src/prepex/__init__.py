@@ -1,6 +1,7 @@
 """prepex: the Pareto set of a noisy multi-objective experiment, under your own preference cone.
 
     Cone, one             which trade-offs count as better
+    better, neither       statements for Cone.from_preferences; Dialogue asks for them; ClashError where they clash
     Gaussian, LogNormal, Bernoulli, Poisson, Exponential, Exact, Product    how outcomes are distributed
     Limit                 what an option must satisfy: a sum of objectives at most or at least a number
     Problem               a simulated truth: means, family, cone, names
@@ -35,7 +36,9 @@ _HOME = {
     "Bernoulli": "family",
     "BlockedError": "study.handout",
     "Bound": "bound",
+    "ClashError": "preferences",
     "Cone": "cone",
+    "Dialogue": "dialogue",
     "Evidence": "alternatives",
     "Exact": "family",
     "Experiment": "experiment",
@@ -54,9 +57,11 @@ _HOME = {
     "Settings": "settings",
     "Study": "study.study",
     "analyse": "analysis.analyse",
+    "better": "preferences",
     "characteristic_time": "bound",
     "evidence": "alternatives",
     "grid": "racing.grid",
+    "neither": "preferences",
     "one": "cone",
     "race": "racing.calls",
     "race_async": "racing.calls",

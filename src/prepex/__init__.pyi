@@ -11,6 +11,7 @@ from prepex.bound import Bound as Bound
 from prepex.bound import characteristic_time as characteristic_time
 from prepex.cone import Cone as Cone
 from prepex.cone import one as one
+from prepex.dialogue import Dialogue as Dialogue
 from prepex.errors import InputError as InputError
 from prepex.experiment import Experiment as Experiment
 from prepex.experiment import Recommendation as Recommendation
@@ -22,6 +23,9 @@ from prepex.family import LogNormal as LogNormal
 from prepex.family import Poisson as Poisson
 from prepex.family import Product as Product
 from prepex.limits import Limit as Limit
+from prepex.preferences import ClashError as ClashError
+from prepex.preferences import better as better
+from prepex.preferences import neither as neither
 from prepex.problem import Problem as Problem
 from prepex.racing.calls import race as race
 from prepex.racing.calls import race_async as race_async

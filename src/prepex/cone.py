@@ -8,7 +8,7 @@ Legend
     rays     generators, unit rows           (r, L)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -20,10 +20,8 @@ from prepex import _checks, _named
 from prepex._checks import Floats
 from prepex._given import are_positions
 from prepex.errors import InputError, InputTypeError, shown
-from prepex.numerals import plural
-
-# Directions closer than this (unit vectors) are the same: rounding, not preference.
-SAME = 1e-9
+from prepex.numerals import number, plural
+from prepex.preferences import SAME, Statement, checked, differences, dual_rays, require_agreement, scale_of
 
 
 @dataclass(frozen=True)
@@ -92,6 +90,7 @@ class Cone:
     facets       W, unit rows: the cone is {x : facets @ x >= 0}    (m, L)
     name         how it was made, for tables; may be empty
     objectives   the names of the columns of `facets`, if it was made from names: what it is given to goes by them
+    statements   what was said about pairs of outcomes, if it was made from that
 
     >>> cone = Cone.angle(120)
     >>> cone.dominates([2.0, 0.9], [1.0, 1.0])
@@ -103,6 +102,7 @@ class Cone:
     facets: Floats
     name: str = field(default="")
     objectives: tuple[str, ...] | None = field(default=None)
+    statements: tuple[Statement, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         given = self.facets
@@ -144,7 +144,7 @@ class Cone:
         array([[0., 1.],
                [1., 0.]])
         """
-        return _frozen(_dual_rays(self.facets))
+        return _frozen(dual_rays(self.facets))
 
     def ordered(self, objectives: Sequence[str]) -> "Cone":
         """The same cone over these objectives, in this order. Objectives that it does not know are refused.
@@ -159,7 +159,12 @@ class Cone:
             return self
         order = _named.order("objectives of the cone", self.objectives, objectives)
         known = tuple(objectives)
-        return Cone(_frozen(self.facets[:, order]), self.name and f"tradeoffs({', '.join(known)})", known)
+        name = self.name and f"{self.name.partition('(')[0]}({', '.join(known)})"
+        said = tuple(
+            Statement(tuple(s.one[k] for k in order), tuple(s.other[k] for k in order), s.clear)
+            for s in self.statements
+        )
+        return Cone(_frozen(self.facets[:, order]), name, known, said)
 
     def __repr__(self) -> str:
         size = f"{plural(self.n_facets, 'facet')} in {plural(self.n_objectives, 'objective')}"
@@ -220,7 +225,7 @@ class Cone:
             )
         if _depth(rows) <= SAME:
             raise InputError("rays must make a pointed cone, got rays whose combinations contain a whole line")
-        return cls(_frozen(_dual_rays(rows)), objectives=names)
+        return cls(_frozen(dual_rays(rows)), objectives=names)
 
     @classmethod
     def tradeoffs(cls, objectives: "tuple[str, ...] | list[str]", *worths: Worth) -> "Cone":
@@ -258,6 +263,62 @@ class Cone:
                 "trade-offs must leave room for some rates, got bounds that contradict each other"
             ) from None
         return cls(cone.facets, f"tradeoffs({', '.join(known)})", known)
+
+    @classmethod
+    def from_preferences(
+        cls,
+        objectives: "tuple[str, ...] | list[str]",
+        statements: Iterable[Statement],
+        *,
+        minimise: Iterable[str | int] = (),
+        logs: Iterable[str | int] = (),
+    ) -> "Cone":
+        """The smallest cone that agrees with statements about pairs of outcomes, `better(a, b)` and `neither(a, b)`.
+
+        Outcomes are in your units and signs: `minimise` says which objectives are costs. More of everything (less of a
+        cost) is better whatever is said. `logs` are objectives that are compared by factors, as of a LogNormal.
+        Statements that clash are refused by a smallest set of them.
+
+        >>> from prepex import better
+        >>> cone = Cone.from_preferences(
+        ...     ("strength", "cost"), [better((60, 15), (55, 12))], minimise=("cost",)
+        ... )
+        >>> print(cone.words(minimise=("cost",)))
+        Accepts up to 0.6 more cost for 1 more strength. Nothing else is given up.
+        """
+        named = _checks.listed("objectives", objectives, "names")
+        known = _checks.names("objectives", named, len(named), "objective")
+        costs = {_checks.member("minimise", name, known) for name in _names_of(minimise)}
+        factors = {_checks.member("logs", name, known) for name in _names_of(logs)}
+        signs = np.array([-1.0 if q in costs else 1.0 for q in range(len(known))])
+        said = checked(statements, known)
+        d = differences(said, signs, sorted(factors))
+        require_agreement(said, d, known)
+        # In units in which the differences have a size: a tolerance on directions must not hide small ones.
+        scale = scale_of(d)
+        clear = [k for k, entry in enumerate(said) if entry.clear]
+        cone = cls.from_rays(np.vstack([np.eye(len(known)), d[clear] / scale]))
+        facets = np.maximum(cone.facets, 0.0)
+        if clear:
+            # What was said lies on the border: a hair inside, so that no rounding takes it back.
+            facets = facets + 1e-12 * facets.mean(axis=0)
+        facets = facets / scale
+        facets /= np.linalg.norm(facets, axis=1, keepdims=True)
+        return cls(_frozen(facets), f"preferences({', '.join(known)})", known, said)
+
+    def words(self, objectives: Sequence[str] | None = None, *, minimise: Iterable[str | int] = ()) -> str:
+        """What the cone calls better, in plain words: how much of one objective is given up for another.
+
+        >>> print(Cone.orthant(2).words(("strength", "cost")))
+        Better is only what is at least as good in everything.
+        >>> print(Cone.angle(120).words(("strength", "speed")))
+        Accepts up to 0.268 less speed for 1 more strength. Accepts up to 0.268 less strength for 1 more speed.
+        """
+        L = self.n_objectives
+        known = tuple(objectives or self.objectives or (f"objective {q}" for q in range(L)))
+        known = _checks.names("objectives", known, L, "objective")
+        costs = {_checks.member("minimise", name, known) for name in _names_of(minimise)}
+        return _rates_in_words(self.facets, known, costs)
 
     def contains(self, points: ArrayLike) -> Any:
         """Is each point (..., L) in the cone? The border counts, to rounding.
@@ -361,11 +422,11 @@ def _require_own_name(name: str, facets: Floats) -> None:
         # The name has six digits of the angle.
         off = np.abs(facets - _angle_facets(degrees)).max()
         fits = name == f"angle({degrees:g})" and bool(off <= 5e-6 * np.radians(degrees) + SAME)
-    elif kind == "tradeoffs":
+    elif kind in ("tradeoffs", "preferences"):
         fits = name.endswith(")") and name.isprintable() and bool(facets.min() >= -SAME)
     if not fits:
         raise InputError(
-            "name must be empty, or that of Cone.orthant, Cone.angle or Cone.tradeoffs with these facets, "
+            "name must be empty, or that of Cone.orthant, angle, tradeoffs or from_preferences with these facets, "
             f"got {shown(name)}"
         )
 
@@ -430,23 +491,42 @@ def _irredundant(rows: Floats) -> Floats:
     return np.asarray(rows[kept])
 
 
-def _dual_rays(rows: Floats) -> Floats:
-    """Extreme rays of {x : rows x >= 0}, for rows that span the space and lie strictly on one side of a plane.
+def _names_of(given: Any) -> tuple[Any, ...]:
+    """One name, or several."""
+    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
 
-    The facets of the convex hull of the origin and the rows that go through the origin: their inner normals.
-    """
-    from scipy.spatial import ConvexHull
 
-    n = rows.shape[1]
-    if n == 1:
-        return np.sign(rows[:1])
-    hull = ConvexHull(np.vstack([np.zeros(n), rows]))
-    normals = -hull.equations[np.abs(hull.equations[:, -1]) < SAME, :-1]
-    found: list[Floats] = []
-    for normal in normals[np.lexsort(normals.T[::-1])]:
-        if not any(np.linalg.norm(normal - other) < SAME for other in found):
-            found.append(normal)
-    return np.array(found)
+def _rates_in_words(facets: Floats, names: Sequence[str], costs: set[int]) -> str:
+    """For each pair of objectives, how much of the one is given up at most for one of the other."""
+    L = len(names)
+    more = ["less" if q in costs else "more" for q in range(L)]
+    less = ["more" if q in costs else "less" for q in range(L)]
+    found, given_up = [], set()
+    for a in range(L):
+        if facets[:, a].min() < -SAME:
+            others = [b for b in range(L) if b != a]
+            needs = []
+            for b in others:
+                short = facets[:, a] < -SAME
+                if np.all(facets[short, b] > SAME):
+                    rate = float((-facets[short, a] / facets[short, b]).max())
+                    needs.append(f"{number(rate, 3)} {more[b]} {names[b]}")
+            with_it = f": for 1 it takes at least {' or '.join(needs)}" if needs else ""
+            found.append(f"{more[a].capitalize()} {names[a]} alone is not better{with_it}.")
+            continue
+        for b in range(L):
+            cost = facets[:, b] > SAME
+            if b == a or not cost.any():
+                continue
+            rate = float((facets[cost, a] / facets[cost, b]).min())
+            if rate > SAME:
+                given_up.add(b)
+                found.append(f"Accepts up to {number(rate, 3)} {less[b]} {names[b]} for 1 {more[a]} {names[a]}.")
+    if not found:
+        return "Better is only what is at least as good in everything."
+    if len(given_up) < L and given_up:
+        found.append("Nothing else is given up.")
+    return " ".join(found)
 
 
 def _vector(x: Floats) -> str:

@@ -12,6 +12,7 @@ from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.family import FAMILIES, Family, Product
 from prepex.labels import Labels
+from prepex.preferences import Statement
 from prepex.sampling import RULES, Rule
 from prepex.stopping import THRESHOLDS, Threshold, UserThreshold
 
@@ -73,7 +74,12 @@ def family(given: dict[str, Any]) -> Family:
 
 def of_cone(cone: Cone) -> dict[str, Any]:
     """The facets as they are: no digit is lost."""
-    return {"facets": cone.facets.tolist(), "name": cone.name}
+    written: dict[str, Any] = {"facets": cone.facets.tolist(), "name": cone.name}
+    if cone.statements:
+        written["statements"] = [
+            {"one": list(entry.one), "other": list(entry.other), "clear": entry.clear} for entry in cone.statements
+        ]
+    return written
 
 
 def cone(given: dict[str, Any]) -> Cone:
@@ -81,7 +87,10 @@ def cone(given: dict[str, Any]) -> Cone:
     Cone.from_facets(given["facets"])
     facets = np.array(given["facets"], dtype=np.float64)
     facets.flags.writeable = False
-    return Cone(facets, given["name"])
+    said = tuple(
+        Statement(tuple(entry["one"]), tuple(entry["other"]), entry["clear"]) for entry in given.get("statements", ())
+    )
+    return Cone(facets, given["name"], statements=said)
 
 
 def of_rule(rule: Rule) -> dict[str, Any]:

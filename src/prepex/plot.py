@@ -220,6 +220,63 @@ def error_curves(runs: Runs, *, path: str | Path | None = None) -> "Figure":
     return figure
 
 
+def draw_cone(
+    cone: Cone,
+    objectives: Sequence[str] | None = None,
+    *,
+    minimise: Iterable[str] = (),
+    path: str | Path | None = None,
+) -> "Figure":
+    """The cone of two or three objectives: changes that are better than nothing, and in the plane those that are worse.
+
+    >>> draw_cone(Cone.angle(120), ("strength", "speed")).axes[0].get_xlabel()
+    'change of strength'
+    """
+    L = _checks.instance("cone", cone, Cone).n_objectives
+    if L not in (2, 3):
+        raise InputError(f"cone must be over 2 or 3 objectives to be drawn, got {L}")
+    names = tuple(objectives or cone.objectives or (f"objective {q}" for q in range(L)))
+    signs = np.array([-1.0 if name in tuple(minimise) else 1.0 for name in names])
+    figure = figure_class()(figsize=(5.4, 5.0), layout="constrained")
+    rays = cone.rays * signs
+    # Each axis in units of its own: exchange rates far from 1 would make a cone as thin as a line.
+    unit = np.abs(rays).max(axis=0)
+    if L == 2:
+        axes = figure.add_subplot()
+        turn = np.arctan2(*(rays / unit).T[::-1])
+        for side, words, colour in ((1.0, "better", STYLES[0][0]), (-1.0, "worse", STYLES[1][0])):
+            points = 4.0 * side * (rays / unit) / np.linalg.norm(rays / unit, axis=1, keepdims=True)
+            axes.fill(*np.vstack([[0.0, 0.0], points[np.argsort(turn)]]).T * unit[:, None], color=colour, alpha=0.25)
+            axes.annotate(words, 0.14 * points.sum(axis=0) * unit, ha="center", va="center", color=colour)
+        across = np.array([1.0, -1.0]) * signs * 0.6
+        axes.annotate("neither", across * unit, ha="center", va="center", color="0.4")
+        axes.axhline(0.0, color="0.6", linewidth=0.8)
+        axes.axvline(0.0, color="0.6", linewidth=0.8)
+        axes.set(xlim=(-unit[0], unit[0]), ylim=(-unit[1], unit[1]))
+        axes.set(xlabel=f"change of {names[0]}", ylabel=f"change of {names[1]}")
+    else:
+        axes = figure.add_subplot(projection="3d")
+        _draw_solid(axes, rays / np.linalg.norm(rays / unit, axis=1, keepdims=True))
+        axes.set(xlabel=names[0], ylabel=names[1], zlabel=names[2], title="changes that are better")
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def _draw_solid(axes: Any, rays: Any) -> None:
+    """The sides of a cone in space, from the origin to the ends of its rays, in order around its middle."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    middle = rays.mean(axis=0)
+    first, second = np.linalg.svd(middle[None])[2][1:]
+    order = np.argsort(np.arctan2(rays @ second, rays @ first))
+    ends = rays[order]
+    sides = [np.array([np.zeros(3), one, other]) for one, other in zip(ends, np.roll(ends, -1, axis=0), strict=True)]
+    axes.add_collection3d(Poly3DCollection([*sides, ends], facecolor=STYLES[0][0], edgecolor="0.3", alpha=0.25))
+    low, high = np.minimum(rays.min(axis=0), 0.0), np.maximum(rays.max(axis=0), 0.0)
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
+
+
 def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0) -> None:
     """Names beside their points (n, 2), where they hide neither each other nor a point; the last ones not at all if
     there is no room. The axes must have their limits."""

@@ -231,7 +231,9 @@ def analyse(
     )  # fmt: skip
     source = str(data) if isinstance(data, str | PathLike) else "the table"
     own = trials.objectives
-    costs = tuple(_full(entry, own, "minimise") for entry in ([minimise] if isinstance(minimise, str) else minimise))
+    costs = tuple(
+        full_name(entry, own, "minimise") for entry in ([minimise] if isinstance(minimise, str) else minimise)
+    )
     guesses, notes = _families(trials, family), list(trials.notes)
     notes += _cost_notes(own, costs)
     options: dict[str, Any] = {
@@ -267,7 +269,7 @@ def _families(trials: Trials, family: Families) -> list[Guess]:
         family = dict(zip(known, family.families, strict=True))
     given = family if isinstance(family, Mapping) else {} if family is None else dict.fromkeys(known, family)
     for key, value in given.items():
-        name = _full(key, trials.objectives, "family")
+        name = full_name(key, trials.objectives, "family")
         chosen = parse_family(name, value) if isinstance(value, str) else _checks.instance("family", value, Family)
         known[name] = Guess(chosen, "as given")
     return list(known.values())
@@ -497,7 +499,7 @@ def _rounded_up(value: float) -> float:
 # Names
 
 
-def _full(name: Any, known: Sequence[str], what: str) -> str:
+def full_name(name: Any, known: Sequence[str], what: str) -> str:
     """An objective by its name, or by that without a unit in brackets."""
     if name in known:
         return str(name)
@@ -510,14 +512,14 @@ def _full(name: Any, known: Sequence[str], what: str) -> str:
 def _by_full_name(given: Any, known: Sequence[str], what: str) -> Any:
     if not isinstance(given, Mapping):
         return given
-    return {_full(name, known, what): value for name, value in given.items()}
+    return {full_name(name, known, what): value for name, value in given.items()}
 
 
 def _renamed(cone: Cone, known: Sequence[str]) -> Cone:
     """A cone over the names without units is one over the columns."""
     if cone.objectives is None or set(cone.objectives) <= set(known):
         return cone
-    full = tuple(_full(name, known, "objectives of the cone") for name in cone.objectives)
+    full = tuple(full_name(name, known, "objectives of the cone") for name in cone.objectives)
     return Cone(cone.facets, cone.name and f"tradeoffs({', '.join(full)})", full)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from prepex import __version__
-from prepex.cli import analyse, race, study, token
+from prepex.cli import analyse, cone, race, study, token
 from prepex.cli.shared import AtLeastOption, AtMostOption, Format, FormatOption, LimitOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.add_typer(study.app, name="study")
 app.command("analyse")(analyse.command)
 app.command("race", cls=race.RaceCommand)(race.race)
+app.command("cone")(cone.command)
 app.command("token")(token.token)
 app.command("tokens")(token.tokens)
 

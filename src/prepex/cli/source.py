@@ -12,8 +12,8 @@ from prepex.spoken import choose_family, parse_variances
 from prepex.tables import plain_number
 
 CONE_HELP = (
-    "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1 or tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "
-    "several separated by ;)"
+    "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1, tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "
+    "several separated by ;) or file:NAME, which `prepex cone` wrote"
 )
 
 
@@ -35,6 +35,11 @@ def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
         "rays": lambda: Cone.from_rays(_parse_rows("cone rays", argument)),
         "tradeoffs": lambda: Cone.tradeoffs(tuple(objectives), *(_parse_worth(p) for p in argument.split(";"))),
     }
+    if kind == "file":
+        from prepex.cli.cone import read_statements
+
+        found: Cone = read_statements(Path(argument), objectives)
+        return found
     if kind not in makers:
         raise InputError(f"cone must be {CONE_HELP}, got {text!r}")
     if kind == "orthant" and argument:

@@ -162,7 +162,7 @@ def _require_single(given: Any) -> None:
 
 
 def _require_cone(given: Any, L: int) -> None:
-    fields("cone", given, ("facets", "name"))
+    fields("cone", given, ("facets", "name"), ("statements",))
     facets = numbers("facets", given["facets"], (None, L))
     whole("facets", len(facets), 1, MOST_FACETS)
     if np.any(np.abs(np.linalg.norm(facets, axis=1) - 1.0) > SAME) or np.linalg.matrix_rank(facets, tol=SAME) < L:
@@ -170,6 +170,20 @@ def _require_cone(given: Any, L: int) -> None:
     if _depth(facets) <= SAME:
         refuse("facets", "those of a cone with an interior", given["facets"])
     _require_cone_name(text("cone", given["name"]), facets)
+    if "statements" in given:
+        _require_statements(given["statements"], L)
+
+
+def _require_statements(given: Any, L: int) -> None:
+    """What was said about pairs of outcomes: kept, and well formed."""
+    if type(given) is not list or not given:
+        refuse("statements", "a list of what was said", given)
+    for entry in given:
+        fields("statement", entry, ("one", "other", "clear"))
+        for side in ("one", "other"):
+            numbers(side, [entry[side]], (1, L))
+        if type(entry["clear"]) is not bool:
+            refuse("clear", "true or false", entry["clear"])
 
 
 def _require_tolerance(given: Any) -> None:
@@ -298,7 +312,9 @@ def _require_cone_name(name: str, facets: Any) -> None:
         )
     else:
         # Rates are not in the name, but more of everything is better whatever they are.
-        good = bool(re.fullmatch(r"tradeoffs\(.*\)", name)) and name.isprintable() and facets.min() >= -SAME
+        good = (
+            bool(re.fullmatch(r"(tradeoffs|preferences)\(.*\)", name)) and name.isprintable() and facets.min() >= -SAME
+        )
     if not good:
         refuse("cone", "named as it was made", name)
 

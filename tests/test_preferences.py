@@ -1,0 +1,196 @@
+"""Statements about pairs of outcomes, the cone they make, and the dialogue."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from typer.testing import CliRunner
+
+import prepex as px
+from prepex import ClashError, Cone, Dialogue, InputError, better, neither
+from prepex.cli import app
+from prepex.preferences import find_clash, in_words
+
+
+def clashes(d):
+    """By its definition: a sum of the differences that is nowhere positive."""
+    n, L = d.shape
+    found = linprog(np.zeros(n), A_ub=d.T, b_ub=np.zeros(L), A_eq=np.ones((1, n)), b_eq=[1.0])
+    return found.status == 0
+
+
+def test_the_cone_is_the_smallest_that_agrees():
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        L, n = int(rng.integers(2, 5)), int(rng.integers(1, 5))
+        d = rng.normal(size=(n, L)) + 0.4
+        said = [better(row, np.zeros(L)) for row in d]
+        names = tuple(f"q{k}" for k in range(L))
+        if clashes(d):
+            with pytest.raises(ClashError):
+                Cone.from_preferences(names, said)
+            continue
+        cone = Cone.from_preferences(names, said)
+        for row in [*np.eye(L), *d]:
+            assert cone.dominates(row, np.zeros(L))
+        # A point is in it iff it is a sum of what was said and more of something.
+        for x in rng.normal(size=(10, L)):
+            sums = linprog(np.zeros(n), A_ub=d.T, b_ub=x).status == 0
+            assert cone.contains(x) == sums
+
+
+def test_a_clash_is_named_by_a_set_with_nothing_to_spare():
+    rng = np.random.default_rng(2)
+    seen = 0
+    for _ in range(60):
+        L = int(rng.integers(2, 4))
+        d = rng.normal(size=(6, L)) + 0.25
+        said = [better(tuple(row), (0.0,) * L) for row in d]
+        found = find_clash(said, d)
+        assert bool(found) == clashes(d)
+        if found:
+            seen += 1
+            assert clashes(d[list(found)])
+            smallest = next(n for n in range(1, 7) if any(clashes(d[list(s)]) for s in combinations(range(6), n)))
+            assert len(found) == smallest
+    assert seen > 5
+
+
+def test_units_of_any_size_and_signs():
+    said = [better((60e6, 15e-6), (55e6, 12e-6))]
+    cone = Cone.from_preferences(("strength", "cost"), said, minimise=("cost",))
+    assert cone.dominates(np.array([60e6, -15e-6]), np.array([55e6, -12e-6]))
+    assert not cone.dominates(np.array([60e6, -16e-6]), np.array([55e6, -12e-6]))
+    turned = cone.ordered(("cost", "strength"))
+    assert turned.statements[0].one == (15e-6, 60e6)
+    assert turned.dominates(np.array([-15e-6, 60e6]), np.array([-12e-6, 55e6]))
+
+
+def test_factors_of_a_lognormal_objective():
+    cone = Cone.from_preferences(("gain", "time"), [better((2.0, 4.0), (1.0, 1.0))], minimise=("time",), logs=("time",))
+    assert cone.contains([1.0, -np.log(4.0)]) and not cone.contains([1.0, -np.log(4.1)])
+    with pytest.raises(InputError, match="must be positive"):
+        Cone.from_preferences(("gain", "time"), [better((2.0, 0.0), (1.0, 1.0))], logs=("time",))
+
+
+REFUSED = [
+    (["x"], "statement 1 must be a Statement"),
+    ("better", "statements must be a list"),
+    ([better((1, 2), (1, 2))], "two different outcomes"),
+    ([better((1, 2, 3), (1, 2, 4))], "statement 1 must have shape"),
+    ([better({"a": 1}, {"a": 2})], "statement 1 must have 'a', 'b', got no 'b'"),
+    ([better((0, 0), (1, 1))], "less of everything is better"),
+    ([neither((1, 1), (0, 0))], "settled by the objectives"),
+    ([better((1, 0), (0, 1)), neither((2, 0), (0, 2))], "contradict each other"),
+]
+
+
+@pytest.mark.parametrize(("said", "words"), REFUSED, ids=str)
+def test_what_cannot_be_said(said, words):
+    with pytest.raises(InputError, match=words):
+        Cone.from_preferences(("a", "b"), said)
+
+
+def test_words_of_cones():
+    assert (
+        Cone.angle(60).words(("a", "b")).startswith("More a alone is not better: for 1 it takes at least 0.268 more b.")
+    )
+    three = Cone.tradeoffs(("a", "b", "c"), px.one("a").is_worth(at_least=3, of="c"))
+    assert three.words() == "Accepts up to 3 less c for 1 more a. Nothing else is given up."
+    assert in_words(neither((1.0,), (2.0,)), ("x",)) == "neither of (x 1) and (x 2) is clearly better"
+
+
+def hidden(rng, L):
+    tilt = rng.uniform(0.1, 0.5, (L, L))
+    np.fill_diagonal(tilt, 0.0)
+    return Cone.from_facets(np.eye(L) + tilt)
+
+
+@pytest.mark.parametrize("L", [2, 3])
+def test_the_dialogue_reaches_the_hidden_cones_set(L):
+    rng = np.random.default_rng(L)
+    for _ in range(3):
+        x = np.abs(rng.normal(size=(10, L)))
+        means, cone = x / np.linalg.norm(x, axis=1, keepdims=True), hidden(rng, L)
+        talk, asked = Dialogue(means), 0
+        while (pair := talk.question()) is not None:
+            i, j = (talk.labels.arms.index(name) for name in pair)
+            says = (
+                "left"
+                if cone.dominates(means[i], means[j])
+                else "right"
+                if cone.dominates(means[j], means[i])
+                else "neither"
+            )
+            before = set(talk.left)
+            talk.say(*pair, says)
+            asked += 1
+            assert set(pair) <= before and set(talk.left) <= before
+        assert {talk.labels.arms.index(name) for name in talk.left} == set(np.flatnonzero(cone.pareto_mask(means)))
+        assert asked <= 45
+
+
+def test_a_contradiction_is_not_kept_and_can_be_taken_back():
+    talk = Dialogue([[3, 0], [2, 2], [0, 3]], arms=("a", "b", "c"))
+    talk.say("a", "c", "left")
+    with pytest.raises(ClashError) as caught:
+        talk.say("a", "c", "right")
+    assert caught.value.statements == (0, 1) and len(talk.statements) == 1
+    talk.take_back(0)
+    talk.say("a", "c", "right")
+    assert "a" not in talk.left
+    with pytest.raises(InputError, match="answer must be"):
+        talk.say("a", "b", "both")
+    talk.take_back()
+    with pytest.raises(InputError, match="to take back, got none"):
+        talk.take_back()
+
+
+def test_a_study_keeps_statements_and_its_certificate_is_right(tmp_path):
+    from prepex.study.check import check
+
+    cone = Cone.from_preferences(
+        ("gain", "cost"), [better((2, 3), (1, 1)), neither((9, 99), (1, 1))], minimise=("cost",)
+    )
+    given = {"family": px.Gaussian(variance=0.01), "minimise": ("cost",), "cone": cone, "delta": 0.1}
+    study = px.Study.create(tmp_path / "s.db", "s", arms=("a", "b"), objectives=("gain", "cost"), **given)
+    assert study.picture()["design"]["cone"] == "preferences(gain, cost)"
+    while not study.done:
+        for ticket in study.ask(2):
+            study.tell(ticket.token, [3.0, 2.0] if ticket.arm == "a" else [1.0, 1.0])
+    written = study.certificate()
+    said = written["settings"]["cone"]["statements"]
+    assert said[0] == {"one": [2.0, 3.0], "other": [1.0, 1.0], "clear": True} and said[1]["clear"] is False
+    study.export(tmp_path / "log")
+    lines = (tmp_path / "log").read_text().splitlines(keepends=True)
+    assert check(json.dumps(written), lines).ok
+    # A pair of other numbers is another document.
+    said[0]["one"][0] = "2"
+    assert not check(json.dumps(written), lines).ok
+
+
+def test_the_command_asks_saves_and_is_used(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("design,speed,cost\nA,4,3\nB,3,1\nC,1,0.5\n")
+    options = ["cone", "t.csv", "--minimise", "cost"]
+    run = CliRunner().invoke(app, [*options, "--save", "mine.json", "--plot", "c.png"], input="x\nn\nu\nl\nl\nl\n")
+    assert run.exit_code == 0, run.output
+    assert "Which would you rather have" in run.output and "Your cone: " in run.output and "Taken back" in run.output
+    assert (tmp_path / "c.png").stat().st_size > 3000
+    again = CliRunner().invoke(app, [*options, "--statements", "mine.json"], input="s\n")
+    assert again.exit_code == 0, again.output
+    used = CliRunner().invoke(app, ["pareto", "t.csv", "--minimise", "cost", "--cone", "file:mine.json"])
+    assert used.exit_code == 0 and "preferences(speed, cost)" in used.output
+    bad = CliRunner().invoke(app, ["pareto", "t.csv", "--cone", "file:t.csv"])
+    assert bad.exit_code == 2 and "must be a file that `prepex cone --save` wrote" in bad.output
+
+
+def test_pictures_of_cones():
+    from prepex.plot import draw_cone
+
+    assert len(draw_cone(Cone.orthant(3)).axes) == 1
+    assert draw_cone(Cone.angle(100), ("a", "b"), minimise=("b",)).axes[0].get_ylabel() == "change of b"
+    with pytest.raises(InputError, match="2 or 3 objectives"):
+        draw_cone(Cone.orthant(4))
