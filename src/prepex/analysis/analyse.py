@@ -349,7 +349,7 @@ def _look(trials: Trials, given: _Given, base: dict[str, Any], notes: list[str])
     assert course is not None
     standing = Standing(experiment.setting, course, experiment.family, experiment.delta)
     mask, decided = course.near.inst.mask, standing.decided()
-    probability = getattr(experiment, "probabilities", None)
+    probability = experiment.probabilities
     changes = _changes(experiment)
     means, spreads = experiment.means, _spreads_of(trials, experiment)
     arms = tuple(
