@@ -25,6 +25,7 @@ from prepex import (
     simulate,
 )
 from prepex._kernels import digest, engine
+from prepex._kernels.ledger import refresh
 from prepex.standing import Standing
 
 from cases import CONES, sweep
@@ -48,6 +49,7 @@ def live(run):
         arms.append(arm)
         experiment.tell(arm, reward(arm))
     course = experiment._course
+    refresh(course.near, 0.0)  # a rule that follows the margin keeps no evidence
     told = {
         "arms": "".join(map(str, arms)),
         "counts": [int(n) for n in course.near.inst.N],

@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from prepex._kernels import engine
 from prepex.cli import app
 
 runner = CliRunner()
@@ -52,6 +53,23 @@ def test_pareto_table_and_plot(tmp_path):
     result = run("pareto", "snw", "--cone", "angle:90", "--cone", "angle:120", "--plot", str(picture))
     assert "26 of 206" in result.output and "14 of 206" in result.output
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
+
+
+def test_who_waits_for_a_compiler_sees_each_rule_when_it_is_there(monkeypatch):
+    words = ("run", "correlated", "--rule", "information", "--rule", "uniform", "--runs", "5")
+    monkeypatch.setattr(engine.here, "told", True)
+    result = run(*words)
+    lines = [line for line in result.stderr.splitlines() if "threshold heuristic, delta 0.1" in line]
+    assert [line.partition(":")[0] for line in lines] == ["InformationDirected", "Uniform"]
+    for line in lines:
+        rule, _, mean = line.partition(":")
+        # The table has the same numbers.
+        row = next(row for row in result.stdout.splitlines() if row.strip().startswith(rule))
+        assert mean.split(" pulls")[0].split() == row.split()[1:4] and "0/5 errors" in line
+    assert "errors (" not in run(*words[:4], "--runs", "5").stderr  # one rule: the table is next
+    assert run(*words, "--format", "json").stderr == ""
+    monkeypatch.setattr(engine.here, "told", False)
+    assert run(*words).stderr == ""
 
 
 def test_run_prints_the_floor_and_the_errors(tmp_path):

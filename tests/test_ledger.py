@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks import twice
+from prepex._kernels import engine
 from prepex._kernels import ledger as kernels
-from prepex._kernels.instance import make_known
+from prepex._kernels.instance import filter_front, make_known
 from prepex._kernels.laws.instance import make_instance
 from prepex._kernels.laws.law import BERNOULLI
 from prepex._kernels.room import make_pieces, make_search
@@ -155,3 +157,33 @@ def test_no_arm_is_lost_to_rounding_far_from_zero(offset):
         value = kernels.refresh(ledger, 0.0)
         fresh = kernels.refresh(kernels.open_ledger(make_known(gram, ledger.inst.S, counts)), 0.0)
         assert value == pytest.approx(fresh, rel=1e-15 * offset * counts.sum(), abs=1e-12 * offset)
+
+
+@pytest.mark.parametrize("asked", [{}, {"tolerance": 0.3}, {"at_least": 0.4}])
+@pytest.mark.parametrize("family", ["Gaussian", "unknown", "Bernoulli"])
+def test_a_run_that_follows_the_margin_knows_the_answer_and_can_have_the_evidence_again(family, asked):
+    changes, kept = 0, 0
+    runs = twice.random_runs(seed=3, rounds=3, n_pulls=60, **asked)
+    for run in runs:
+        if (run.family, run.rule, run.threshold) != (family, "InformationDirected", "certified"):
+            continue
+        experiment, reward, before = run.open(), run.rewards(), None
+        with engine.interpreting():
+            for pull in range(run.n_pulls):
+                arm = pull % 4 if pull < 40 else int(experiment.choose(1, np.zeros(4, dtype=np.int64))[0])
+                experiment.tell(arm, reward(arm))
+                course = experiment.course
+                if course is None:
+                    continue
+                inst = course.near.inst
+                mask, front = np.zeros(4, dtype=np.bool_), np.full(4, -1)
+                size = filter_front(inst.S, inst.n_facets, mask, front)
+                assert mask.tolist() == inst.mask.tolist() and size == inst.size[0]
+                assert front[:size].tolist() == inst.front[:size].tolist()
+                changes += before is not None and mask.tolist() != before
+                before = mask.tolist()
+            # Nobody has asked for it since the pilot.
+            kept += course.near.real[0] != experiment.evidence.value
+            found = kernels.refresh(course.near, 0.0)
+            assert found == pytest.approx(experiment.evidence.value, rel=1e-8, abs=1e-12)
+    assert changes > 3 and kept > 1

@@ -51,6 +51,31 @@ def test_a_run_depends_on_its_seed_and_number_alone(runs):
     assert list(other.rows()) != same
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_runs_of_a_rule_are_seen_as_soon_as_they_are_done(n_jobs):
+    seen, finished, counts = [], [], []
+
+    def arrived(part):
+        seen.append(part)
+        counts.append(len(finished))
+
+    runs = simulate(
+        correlated(),
+        sampling=[InformationDirected(), Uniform()],
+        threshold=["heuristic", "certified"],
+        n_runs=3,
+        seed=1,
+        n_jobs=n_jobs,
+        arrived=arrived,
+        progress=lambda n: finished.extend([1] * n),
+    )
+    assert [row for part in seen for row in part.rows()] == list(runs.rows())
+    # A rule that follows the margin runs once for each threshold.
+    assert [part.records[0].thresholds for part in seen] == [("certified",), ("heuristic",), ("certified", "heuristic")]
+    if n_jobs == 1:
+        assert counts == [2, 5, 8]  # not at the end
+
+
 def test_smaller_risks_and_stronger_thresholds_take_longer(runs):
     mean = {(cell.rule, cell.threshold, cell.delta): cell.mean for cell in runs.summary()}
     for rule in ("FraPPE", "Uniform"):

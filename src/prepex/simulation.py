@@ -7,6 +7,7 @@ the number of workers, nor on which rules or deltas are asked for.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -72,6 +73,7 @@ def simulate(
     limits: Iterable[Limit] = (),
     progress: Callable[[int], None] | None = None,
     begin: Callable[[int], None] | None = None,
+    arrived: Callable[[Runs], None] | None = None,
 ) -> Runs:
     """Simulate and collect stopping times and answers.
 
@@ -85,7 +87,8 @@ def simulate(
     batch       pulls that are chosen before any of their rewards is seen
     tolerance   differences that do not matter, as in Experiment: an answer is wrong if it is not right within it
     at_most, at_least, limits   what an option must satisfy, as in Experiment
-    progress    called with the number of runs just finished; `begin`, once, with the number to come
+    progress    called with the number of runs just finished; `begin`, once, with the number to come; `arrived`, with
+                the runs of a rule and its thresholds as soon as they are done
 
     >>> from prepex.instances import correlated
     >>> from prepex.sampling import InformationDirected
@@ -148,7 +151,13 @@ def simulate(
     if begin:
         begin(len(jobs))
     said = None if eps is None else as_given(eps, problem.units)
-    return Runs(problem, risks, tuple(_parallel(jobs, n_jobs, progress)), said, bounds)
+    records: list[Record] = []
+    for record in _parallel(jobs, n_jobs, progress):
+        records.append(record)
+        # Records come in the order of their jobs, the runs of one kind together.
+        if arrived and len(records) % n_runs == 0:
+            arrived(Runs(problem, record.deltas, tuple(records[-n_runs:]), said, bounds))
+    return Runs(problem, risks, tuple(records), said, bounds)
 
 
 def _check_names(name: str, called: list[str]) -> None:
@@ -173,14 +182,21 @@ def _groups(rule: Rule, thresholds: tuple[Threshold, ...]) -> list[tuple[Thresho
 
 def _parallel(jobs: list[Job], n_jobs: int, progress: Callable[[int], None] | None) -> Iterable[Record]:
     # One run of each kind tells what is to be compiled, before any worker needs it.
-    kinds = {(job.setting.rule.name, *(threshold.name for threshold in job.thresholds)): job for job in jobs}
-    engine.prepare((_loop(job), _first_call(job)) for job in kinds.values())
+    kinds: dict[tuple[str, ...], Job] = {}
+    for job in jobs:
+        kinds.setdefault(_kind(job), job)
+    calls = ((_loop(job), _first_call(job)) for job in kinds.values())
     if n_jobs == 1:
-        for job in jobs:
-            yield one_run(job)
-            if progress:
-                progress(1)
+        # The first rule runs as soon as it can, while what the others need is being compiled.
+        with closing(engine.in_turn(calls)) as turns:
+            for job in jobs:
+                if job is kinds[_kind(job)]:
+                    next(turns)
+                yield one_run(job)
+                if progress:
+                    progress(1)
         return
+    engine.prepare(calls)
     from joblib import Parallel, delayed
 
     # Small tasks travel together; the result does not depend on how.
@@ -190,6 +206,11 @@ def _parallel(jobs: list[Job], n_jobs: int, progress: Callable[[int], None] | No
         yield from records
         if progress:
             progress(len(records))
+
+
+def _kind(job: Job) -> tuple[str, ...]:
+    """Jobs alike in this need the same machine code."""
+    return job.setting.rule.name, *(threshold.name for threshold in job.thresholds)
 
 
 def _several(jobs: list[Job]) -> list[Record]:

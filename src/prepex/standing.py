@@ -152,6 +152,8 @@ class Standing:
     def margin(self) -> tuple[float, Ints]:
         """The certified margin of a testable course, and its binding test."""
         course, binding = self.course, self.course.binding.copy()
+        if course.whole[kernels.LOOKED] == course.whole[kernels.PULLS]:
+            return float(course.real[kernels.MARGIN]), binding
         value = margin(course.fresh, course.near.inst, course.price, course.scratch, binding)
         return float(value), binding
 

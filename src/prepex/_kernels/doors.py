@@ -40,22 +40,25 @@ INT, FLOAT = np.int64(0), 0.0
 
 
 def behind(first: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The doors that a kernel with this first argument may go through, each with arguments of the right types."""
+    """The doors that a kernel with this first argument may go through, each with arguments of the right types.
+
+    The longest work last, about: a helper begins there, while the kernel itself is compiled.
+    """
     if isinstance(first, Course):
         near, rule = first.near, int(first.whole[RULE])
-        if rule in STEPS:
-            yield STEPS[rule], (first,)
-            yield ledger.collect, (near, FLOAT, first.pieces)
         if first.whole[FOLLOW] != FOLLOW_NOTHING:
             fresh, price = first.fresh, first.price
-            yield margin.margin, (fresh, near.inst, price, first.scratch, first.binding)
-            yield margin.may_reach, (fresh, price, first.probe, FLOAT)
             add = law_fresh.add_law_fresh if first.with_laws else mixture.add_known_fresh
             yield add, (fresh, INT, first.origin, FLOAT)
             yield pilot.leave_pilot, (fresh, near.inst, first.scratch.bound, price)
+            yield margin.may_reach, (fresh, price, first.probe, FLOAT)
+            yield margin.margin, (fresh, near.inst, price, first.scratch, first.binding)
+        if rule in STEPS:
+            yield STEPS[rule], (first,)
+            yield ledger.collect, (near, FLOAT, first.pieces)
         yield from behind(near)
     elif isinstance(first, ledger.Ledger):
         inst, room = first.inst, first.search
-        yield search.search, (inst, INT, FLOAT, room, first.none, INT)
-        yield ledger.refresh, (first, FLOAT)
         yield point.remove_law if inst.with_laws else star.remove_known, (inst, INT, INT, room)
+        yield ledger.refresh, (first, FLOAT)
+        yield search.search, (inst, INT, FLOAT, room, first.none, INT)

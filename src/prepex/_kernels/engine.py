@@ -39,6 +39,7 @@ class Kernel(Protocol):
 
     ready: dict[Any, Callable[..., Any]]
     spent: dict[Any, float]
+    writes: bool
 
     @property
     def plain(self) -> Callable[..., Any]:
@@ -110,9 +111,9 @@ def arrays(node: Any) -> Iterator[Any]:
 
 
 def kept(args: tuple[Any, ...]) -> list[tuple[Any, Any]]:
-    """Those arrays, each with a copy."""
+    """Those arrays, each with a copy; some are in a course twice."""
     if here.first is not args[0]:
-        here.first, here.inside = args[0], tuple(arrays(args[0]))
+        here.first, here.inside = args[0], tuple({id(array): array for array in arrays(args[0])}.values())
     return [(array, array.copy()) for array in (*here.inside, *arrays(args[1:]))]
 
 
@@ -144,7 +145,7 @@ def enter(kernel: Kernel, kind: Any, args: tuple[Any, ...]) -> Any:
             return run(*args)
     began = time.perf_counter()
     here.deadline = np.inf if off else began + PATIENCE
-    before = [] if off else kept(args)
+    before = kept(args) if kernel.writes and not off else []
     try:
         with np.errstate(all="ignore"), nullcontext() if off else uninterrupted():
             answer = kernel.plain(*args)
@@ -185,10 +186,18 @@ def tick() -> bool:
 
 def prepare(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> None:
     """Make the machine code of several calls (kernel, arguments) at once, on all cores."""
-    if not disabled():
+    for _ in in_turn(calls):
+        pass
+
+
+def in_turn(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
+    """The same, but it returns after each of them, while helpers make what the next ones need."""
+    if disabled():
+        yield from (None for _ in calls)
+    else:
         from prepex._kernels import workshop
 
-        workshop.prepare(calls)
+        yield from workshop.in_turn(calls)
 
 
 def wait_for(kernel: Any, kind: Any, args: tuple[Any, ...]) -> Callable[..., Any]:

@@ -1,6 +1,7 @@
 """Kernels: plain Python functions that run as they are, and as machine code where that is worth the wait.
 
     kernel    what Python calls, or a helper with several callers: compiled on its own and kept on disk
+    reader    a kernel that only reads
     part      a helper that becomes part of the kernel that calls it
     by_model  one name for a primitive of both models, known Gaussian and laws: the first argument decides, in compiled
               code at the time when it is compiled
@@ -16,8 +17,7 @@ Two rules keep the hot path fast and the first call short.
    every link above it. A helper of one kernel is therefore inlined, and costs nothing on its own.
 """
 
-import dis
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import update_wrapper
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast
@@ -33,9 +33,12 @@ HOME = __name__.rpartition(".")[0]
 class Kernel:
     """A function that is interpreted until its machine code is at hand."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, *, writes: bool = True) -> None:
         update_wrapper(self, function)
         self.function = function
+        self.writes = writes
+        # Without kernels inside it is soon done: others call it as Python runs it, and no clock is looked at.
+        self.leaf = not calls_kernels(function)
         # By the kind of the first argument.
         self.ready: dict[Any, Callable[..., Any]] = {}
         self.spent: dict[Any, float] = {}
@@ -61,7 +64,7 @@ class Kernel:
                 return run(*args)
         if engine.tick():
             return engine.wait_for(self, kind_of(args[0]), args)(*args)
-        return self.plain(*args)
+        return (self._plain or self.plain)(*args)
 
     def __repr__(self) -> str:
         return f"<kernel {self.function.__module__}.{self.function.__qualname__}>"
@@ -72,9 +75,33 @@ def kind_of(first: Any) -> Any:
     return getattr(first, "compiled_for", None) or type(first)
 
 
+def globals_of(function: Any) -> Iterator[Any]:
+    """What the names in a function stand for, those of a module of kernels among them."""
+    scope, names = function.__globals__, function.__code__.co_names
+    for name in names:
+        value = scope.get(name)
+        yield value
+        if isinstance(value, ModuleType) and value.__name__.startswith(HOME):
+            yield from (getattr(value, inside, None) for inside in names)
+
+
+def calls_kernels(function: Any) -> bool:
+    """Does it call a kernel, itself or through its parts?"""
+    return any(
+        isinstance(value, Kernel | ByModel)
+        or (isinstance(value, FunctionType) and value in PARTS and calls_kernels(value))
+        for value in globals_of(function)
+    )
+
+
 def kernel(function: F) -> F:
     """Compiled on its own, and kept on disk."""
     return cast(F, Kernel(function))
+
+
+def reader(function: F) -> F:
+    """A kernel that changes nothing."""
+    return cast(F, Kernel(function, writes=False))
 
 
 def part(function: F) -> F:
@@ -101,7 +128,7 @@ def by_model(*, known: Callable[..., Any], laws: Callable[..., Any]) -> Any:
 def twin(function: Any, swap: Callable[[Any], Any]) -> Any:
     """The same function with other globals."""
     code, scope = function.__code__, dict(function.__globals__)
-    for name in {step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"}:
+    for name in code.co_names:
         if name in scope:
             value = scope[name]
             inside = isinstance(value, ModuleType) and value.__name__.startswith(HOME)
@@ -126,7 +153,7 @@ def interpreted(function: Any) -> Callable[..., Any]:
 
     def swap(value: Any) -> Any:
         if isinstance(value, Kernel):
-            return value.inner
+            return value.plain if value.leaf else value.inner
         if isinstance(value, ModuleType):
             return plain.MODULES.get(value.__name__, value)
         if isinstance(value, ByModel):

@@ -208,6 +208,14 @@ def refresh(ledger: Ledger, slack: float) -> float:
 
 
 @part
+def follow_answer(ledger: Ledger) -> None:
+    """The answer alone, after moves: Z and its star stay as they are until `refresh` is called."""
+    if not still_outside(ledger.inst, ledger.whole[MOVED]):
+        front_changed(ledger)
+    ledger.whole[MOVED] = NONE
+
+
+@part
 def still_outside(inst: Instance, a: Int) -> bool:
     """Is the only arm that moved outside the answer, as it was? Then so is the status of all others."""
     if a < 0:

@@ -22,7 +22,7 @@ from prepex._kernels.course import (
 )
 from prepex._kernels.instance import Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.ledger import move, refresh
+from prepex._kernels.ledger import follow_answer, move, refresh
 from prepex._kernels.margin import BETTER, WORSE, add_fresh, margin, may_reach
 from prepex._kernels.pilot import leave_pilot
 from prepex._kernels.rules.frappe import frappe_step
@@ -36,7 +36,7 @@ FOLLOWED = 20000
 
 @part
 def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -> None:
-    """Counts, means and all that hangs on them, after a reward of arm a (-1: none); then the evidence.
+    """Counts, means and all that hangs on them, after a reward of arm a (-1: none); the evidence, if it counts.
 
     `more` rewards with the mean `reward` at once, where only their number and mean count; else 1. The origin is
     subtracted from `reward` in place: whatever looks at it from here on is centred.
@@ -59,7 +59,11 @@ def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -
             add_fresh(course.fresh, a, reward, more)
         whole[PULLS] += np.int64(more)
     whole[READY] = 1
-    refresh(near, 0.0)
+    if whole[FOLLOW] == FOLLOW_MARGIN and whole[PULLS] >= whole[PILOT]:
+        # The margin decides what is pulled and when to stop: nobody asks for the evidence.
+        follow_answer(near)
+    else:
+        refresh(near, 0.0)
     if tested and whole[PULLS] == whole[PILOT]:
         leave_pilot(course.fresh, near.inst, course.scratch.bound, course.price)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from prepex._kernels.course import FIXED, FRAPPE, INFORMATION, PRETS, RULE, TNS, Course
 from prepex._kernels.instance import Int, Ints
-from prepex._kernels.jit import kernel
+from prepex._kernels.jit import reader
 from prepex._kernels.rules.information import propose_information
 from prepex._kernels.rules.tns import explored
 from prepex._kernels.rules.tracking import least_pulled, track_aim, track_sums
@@ -24,4 +24,4 @@ def propose_rule(course: Course, pending: Ints, ahead: Int) -> Int:
 
 
 # A simulation makes this part of its own loop; a live experiment calls it once a pull.
-propose = kernel(propose_rule)
+propose = reader(propose_rule)

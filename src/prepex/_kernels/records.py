@@ -6,6 +6,7 @@ time of the compiler would go into that.
 
 import hashlib
 import sys
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -43,12 +44,13 @@ class RecordModel(models.OpaqueModel):
     """One pointer."""
 
 
-def places(context: Any, record: Record) -> list[int]:
+@cache
+def places(context: Any, record: Record) -> tuple[int, ...]:
     """Where its entries are, in words of 8 bytes from the pointer; at last, where they end."""
     found = [0]
     for entry in record.entries.values():
         found.append(found[-1] + -(-context.get_abi_sizeof(context.get_value_type(entry)) // 8))
-    return found
+    return tuple(found)
 
 
 def room(context: Any, record: Record) -> int:

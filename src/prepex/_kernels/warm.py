@@ -15,7 +15,7 @@ def leave_with_parent() -> None:
 
 
 def main() -> None:
-    """Compile the tasks, from the end: whoever asked for them begins at the start."""
+    """Compile the tasks in their order; of several helpers each begins elsewhere."""
     if pickle.load(sys.stdin.buffer):  # in the background
         with contextlib.suppress(OSError, AttributeError):
             os.nice(10)
@@ -26,7 +26,6 @@ def main() -> None:
     except EOFError:  # nothing to do after all
         return
     threading.Thread(target=leave_with_parent, daemon=True).start()
-    tasks.reverse()
     for task in tasks[place:] + tasks[:place]:
         task.dispatcher.compile(task.types)
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from prepex._kernels import engine
@@ -27,30 +27,40 @@ _looks: dict[Any, float] = {}
 _door = threading.Lock()
 
 
-def prepare(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> None:
-    """Make or load the machine code of these calls (kernel, arguments), on all cores."""
+def in_turn(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
+    """Make or load the machine code of these calls (kernel, arguments), on all cores.
+
+    Returns after each of them: it can be made, while helpers go on with what the next ones need.
+    """
     most = min(MOST_HELPERS, _cores() - 1)
     # If there surely is nothing on disk they are needed, and load the compiler while it is loaded here.
     helpers = [] if perhaps_on_disk() else _hire(most, background=False)
     try:
         from prepex._kernels.compiler import make, tasks_of
 
-        tasks = dict.fromkeys(task for kernel, args in calls for task in tasks_of(kernel, args))
-        wanted = [task for task in tasks if not task.done]
-        missing = [task for task in wanted if not task.on_disk]
+        turns = [tasks_of(kernel, args) for kernel, args in calls]
+        # Who waits begins at the start of a turn, helpers at its end.
+        tasks = dict.fromkeys(task for turn in turns for task in reversed(turn))
+        missing = [task for task in tasks if not task.done and not task.on_disk]
         if missing:
             engine.say()
             most = min(most, len(missing) - 1)
             helpers += _hire(most - len(helpers), background=False)
             for place, helper in enumerate(helpers[:most]):
                 _give(helper, missing, place)
-        for task in wanted:
-            make(task)
+        for turn in turns:
+            for task in turn:
+                make(task)
+            yield
     finally:
         for helper in helpers:
             _stop(helper)
-    for task in tasks:
-        make(task)
+
+
+def prepare(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> None:
+    """Make or load the machine code of all these calls."""
+    for _ in in_turn(calls):
+        pass
 
 
 def consider(kernel: Any, kind: Any, args: tuple[Any, ...], spent: float) -> None:
@@ -71,7 +81,7 @@ def consider(kernel: Any, kind: Any, args: tuple[Any, ...], spent: float) -> Non
         elif spent > engine.COMPILE_AFTER and not working and not _asked.issuperset(missing):
             _asked.update(missing)
             for helper in _hire(1, background=True):
-                _give(helper, missing, 0)
+                _give(helper, missing[::-1], 0)
     finally:
         _door.release()
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from prepex.errors import InputError
 from prepex.extras import need
 from prepex.numerals import plural
 from prepex.spoken import FAMILY_HELP, parse_limits, parse_tolerance
+
+if TYPE_CHECKING:
+    from prepex.runs import Runs
 
 app = typer.Typer(
     help="Pareto sets of noisy multi-objective experiments, under your own preference cone.",
@@ -195,10 +198,8 @@ def run(
         check_tol(tol)
         rules = make_rules(rule or ["information", "frappe", "uniform"], alternatives)
         thresholds = threshold or ["heuristic"]
-        with _progress(f"{plural(runs, 'run')} of {plural(len(rules), 'rule')}", quiet=format is Format.json) as (
-            start,
-            advance,
-        ):
+        title = f"{plural(runs, 'run')} of {plural(len(rules), 'rule')}"
+        with _progress(title, several=len(rules) > 1, quiet=format is Format.json) as watched:
             found = simulate(
                 problem,
                 sampling=rules,
@@ -211,8 +212,7 @@ def run(
                 batch=batch,
                 tolerance=parse_tolerance(tolerance or ()),
                 **parse_limits(at_most or (), at_least or (), limit or ()),
-                progress=advance,
-                begin=start,
+                **watched,
             )
         if save is not None:
             found.save(save)
@@ -357,20 +357,37 @@ def serve(
 
 
 @contextmanager
-def _progress(what: str, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[int], None]]]:
-    """A bar with the time left on a terminal, silence elsewhere: (set the total, advance)."""
+def _progress(what: str, *, several: bool, quiet: bool) -> Iterator[dict[str, Callable[[Any], None]]]:
+    """What `simulate` is watched by: a bar with the time left on a terminal, silence elsewhere.
+
+    Who has to wait for a compiler sees what each of several rules came to as soon as it is there.
+    """
+    from rich.console import Console
+
+    from prepex._kernels import engine
+    from prepex.cli import show
+
+    def arrived(runs: "Runs") -> None:
+        if several and engine.here.told and not quiet:
+            for line in show.arrived_lines(runs):
+                console.print(line, soft_wrap=True)
+
+    console = Console(stderr=True, highlight=False)
     if quiet or not sys.stderr.isatty():
         _announce(lambda text: typer.echo(text, err=True))
-        yield (lambda total: None), (lambda finished: None)
+        yield {"arrived": arrived}
         return
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        _announce(bar.console.print)
+    with Progress(*columns, console=console, transient=True) as bar:
+        _announce(console.print)
         task = bar.add_task(what, total=None)
-        yield (lambda total: bar.update(task, total=total)), (lambda finished: bar.advance(task, finished))
+        yield {
+            "begin": lambda total: bar.update(task, total=total),
+            "progress": lambda finished: bar.advance(task, finished),
+            "arrived": arrived,
+        }
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from prepex.instances import INSTANCES
 from prepex.judge import Judge
 from prepex.numerals import measured, number, plural
 from prepex.problem import Problem
-from prepex.runs import Runs, Summary
+from prepex.runs import Runs, Summary, summarise
 from prepex.sampling import RULES
 from prepex.stopping import THRESHOLDS
 from prepex.tolerance import in_words
@@ -191,6 +191,18 @@ def show_runs(runs: Runs, tol: float) -> None:
     bare = dict.fromkeys(escape(rule) for rule in own if _kind(rule) not in proven)
     if bare:
         console.print(f"No proof bounds the error of the own stopping test of {', '.join(bare)} at a given delta.")
+
+
+def arrived_lines(runs: Runs) -> list[str]:
+    """What the runs of one rule came to, without the floor, which is not known yet."""
+    cells: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for row in runs.rows():
+        cells.setdefault((row["threshold"], row["delta"]), []).append(row)
+    lines = []
+    for (threshold, delta), rows in cells.items():
+        rule, mean, _, errors, *_ = _run_row(summarise(rows, floor=math.nan, us_per_round=math.nan))
+        lines.append(f"{rule}: {mean} pulls, {errors} errors (threshold {escape(threshold)}, delta {delta:g})")
+    return lines
 
 
 def _kind(name: str) -> str:
