@@ -236,12 +236,12 @@ class Copies:
 @contextlib.contextmanager
 def quick_copies() -> Iterator[None]:
     """Inlining takes `Copies`, where it is as we know it. Only under the compiler's lock."""
-    usual = getattr(inline_closurecall, "copy", None)
-    if usual is not copy:
+    names = vars(inline_closurecall)
+    if names.get("copy") is not copy:
         yield
         return
-    inline_closurecall.copy = Copies()
+    names["copy"] = Copies()
     try:
         yield
     finally:
-        inline_closurecall.copy = usual
+        names["copy"] = copy

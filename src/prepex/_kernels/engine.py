@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
@@ -190,7 +190,7 @@ def prepare(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> None:
         pass
 
 
-def in_turn(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
+def in_turn(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> Generator[None, None, None]:
     """The same, but it returns after each of them, while helpers make what the next ones need."""
     if disabled():
         yield from (None for _ in calls)

@@ -76,7 +76,10 @@ def kind_of(first: Any) -> Any:
 
 
 def globals_of(function: Any) -> Iterator[Any]:
-    """What the names in a function stand for, those of a module of kernels among them."""
+    """What the names in a function stand for, those of a module of kernels among them.
+
+    A field of the same name as a global counts as well: rather too many than to look at every instruction.
+    """
     scope, names = function.__globals__, function.__code__.co_names
     for name in names:
         value = scope.get(name)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from prepex._kernels import engine
@@ -27,7 +27,7 @@ _looks: dict[Any, float] = {}
 _door = threading.Lock()
 
 
-def in_turn(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> Iterator[None]:
+def in_turn(calls: Iterable[tuple[Any, tuple[Any, ...]]]) -> Generator[None, None, None]:
     """Make or load the machine code of these calls (kernel, arguments), on all cores.
 
     Returns after each of them: it can be made, while helpers go on with what the next ones need.

@@ -357,7 +357,7 @@ def serve(
 
 
 @contextmanager
-def _progress(what: str, *, several: bool, quiet: bool) -> Iterator[dict[str, Callable[[Any], None]]]:
+def _progress(what: str, *, several: bool, quiet: bool) -> Iterator[dict[str, Any]]:
     """What `simulate` is watched by: a bar with the time left on a terminal, silence elsewhere.
 
     Who has to wait for a compiler sees what each of several rules came to as soon as it is there.
