@@ -293,6 +293,7 @@ BAD = [
     (["a", "b", "--minimise", "time", "--failed", "cost=3"], "failed must be of"),
     (["a", "b", "--minimise", "time", "--on-failure", "cry"], "on_failure must be 'stop' or 'retry'"),
     (["a", "b", "--minimise", "time", "--export", "table.xls"], "export must be json, csv or markdown"),
+    (["a", "b", "--minimise", "time", "--report", "no/where/r.html"], "report must be in a folder that exists"),
     (["a", "b", "--minimise", "size:{x}"], "must use parameters that 'a' has"),
     (["nothing.toml"], "there must be a file 'nothing.toml'"),
     ([], "commands must be given"),
@@ -478,6 +479,9 @@ def test_two_at_once_are_refused(tmp_path):
     book = book_of(tmp_path, minimise=["loss"])
     with pytest.raises(InputError, match="must not be running already"):
         book_of(tmp_path, minimise=["loss"])
+    # To look at it is allowed.
+    feed(book, lambda task: {"loss": 1.0 + task.number}, 4)
+    assert "first rounds: 4 of 6 runs" in invoke("a", "b", "--minimise", "loss", "--show", folder=tmp_path, code=3)
     book.close()
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from prepex import _checks
 from prepex.cli.shared import errors, printable
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
@@ -238,16 +239,16 @@ def _run(plan: "Plan", places: Mapping[str, Any], *, show: bool, quiet: bool) ->
 
     storage = places["storage"]
     local = "://" not in storage
-    if show and local and not Path(storage).exists():
-        raise InputError(f"there must be a race to show, got no file {storage!r}")
     if local and not Path(storage).parent.is_dir():
         raise InputError(f"storage must be in a folder that exists, got {storage!r}")
     if show and local and not beside(storage, places["study"]).exists():
         from prepex.study.study import Study
 
-        if places["study"] not in [overview.name for overview in Study.list(storage)]:
+        if not Path(storage).exists() or places["study"] not in [one.name for one in Study.list(storage)]:
             raise InputError(f"there must be a race to show, got none of the name {places['study']!r} in {storage}")
-    journal = Journal(beside(storage, places["study"]) if local else None)
+    if places["report"] is not None:
+        _checks.target("report", places["report"])
+    journal = Journal(beside(storage, places["study"]) if local else None, watching=show)
     try:
         book = Book(plan.question, storage, places["study"], plan.spec, journal)
         with Screen(book, quiet=quiet) as screen:
@@ -264,6 +265,7 @@ def _run(plan: "Plan", places: Mapping[str, Any], *, show: bool, quiet: bool) ->
                     typer.echo("\nEnded. Nothing is lost: the same command goes on.", err=True)
                     raise typer.Exit(130) from None
         _show_end(book, places, quiet=quiet)
+        book.close()
         return book.done
     finally:
         journal.close()

@@ -13,19 +13,28 @@ from prepex.errors import InputError
 class Journal:
     """Lines are only ever added. Without a path they are kept in memory.
 
+    watching   only look, also while a race is running; what is added is not written
+
     >>> journal = Journal(None)
     >>> journal.add("failed", option="a", words="no such file")
     >>> journal.of("failed")
     [{'option': 'a', 'words': 'no such file'}]
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, watching: bool = False) -> None:
         self.path = path
         self._lines: list[tuple[str, dict[str, Any]]] = []
-        self._file = None if path is None else path.open("a+b")
+        self._file = None if path is None or watching else path.open("a+b")
         if self._file is not None:
             self._lock()
-            self._read()
+            self._file.seek(0)
+            text = self._file.read()
+            self._read(text)
+            if text and not text.endswith(b"\n"):
+                self._file.write(b"\n")
+                self._file.flush()
+        elif path is not None and path.exists():
+            self._read(path.read_bytes())
 
     def _lock(self) -> None:
         """One race at a time: two would run the same trials."""
@@ -39,21 +48,15 @@ class Journal:
                 self._file.close()
                 raise InputError(f"this race must not be running already, got another that uses {self.path}") from None
 
-    def _read(self) -> None:
-        assert self._file is not None
-        self._file.seek(0)
-        text = self._file.read()
+    def _read(self, text: bytes) -> None:
         for line in text.splitlines():
             # The last line of a race that was killed may be cut.
             with contextlib.suppress(ValueError, AttributeError):
                 entry = json.loads(line)
                 self._lines.append((entry.pop("kind"), entry))
-        if text and not text.endswith(b"\n"):
-            self._file.write(b"\n")
-            self._file.flush()
 
     def add(self, kind: str, /, **entry: Any) -> None:
-        """One more line, written before this returns."""
+        """One more line, on the disk before this returns."""
         self._lines.append((kind, entry))
         if self._file is not None:
             self._file.write(json.dumps({"kind": kind, **entry}).encode() + b"\n")
