@@ -118,7 +118,7 @@ AWK = (
 
 def _truth(rng: np.random.Generator, K: int) -> np.ndarray:
     """Some good options on an arc, the others behind them by more or less."""
-    n = K // 3
+    n = K // 6
     angle = np.sort(rng.uniform(0.1, 1.47, size=n))
     front = np.column_stack([np.cos(angle), np.sin(angle)]) * 3.0
     behind = front[rng.integers(n, size=K - n)] - rng.uniform(0.3, 3.0, size=(K - n, 1)) * rng.uniform(
@@ -128,7 +128,7 @@ def _truth(rng: np.random.Generator, K: int) -> np.ndarray:
     return means
 
 
-def truth(races: int = 20, K: int = 12, noise: float = 0.5, delta: float = 0.05) -> None:
+def truth(races: int = 20, K: int = 24, noise: float = 0.6, tolerance: float = 0.3, delta: float = 0.05) -> None:
     """Error against delta, and runs beside equal shares with the same threshold."""
     wrong, mine, equal = 0, [], []
     for number in range(races):
@@ -139,7 +139,12 @@ def truth(races: int = 20, K: int = 12, noise: float = 0.5, delta: float = 0.05)
             command = AWK.replace("MEAN_X", repr(float(x))).replace("MEAN_Y", repr(float(y)))
             templates.append(Template(command.replace("NOISE", repr(noise)), name=f"option {k}"))
         with tempfile.TemporaryDirectory() as name:
-            given = {"maximise": ["x", "y"], "tolerance": {"x": 0.15, "y": 0.15}, "seed": number, "delta": delta}
+            given = {
+                "maximise": ["x", "y"],
+                "tolerance": {"x": tolerance, "y": tolerance},
+                "seed": number,
+                "delta": delta,
+            }
             plan = make_plan(templates, folder=Path(name), jobs=2, **given)
             book, spent = play(plan, Path(name))
             assert book.study is not None
@@ -147,7 +152,7 @@ def truth(races: int = 20, K: int = 12, noise: float = 0.5, delta: float = 0.05)
             book.close()
         settings = plan.question.settings({})
         fair = _equal_shares(settings, means, noise, number)
-        right = _right(means, [plan.question.options.index(arm) for arm in answer.arms], 0.15)
+        right = _right(means, [plan.question.options.index(arm) for arm in answer.arms], tolerance)
         wrong += not right
         mine.append(n)
         equal.append(fair)
@@ -167,7 +172,7 @@ def _right(means: np.ndarray, chosen: list[int], tolerance: float) -> bool:
 
 def _equal_shares(settings: Settings, means: np.ndarray, noise: float, seed: int, most: int = 200_000) -> int:
     """Runs until the same threshold is reached by turns, with drawn numbers of the same law."""
-    given = {"family": settings.family, "tolerance": [0.15, 0.15], "delta": settings.delta, "seed": seed}
+    given = {"family": settings.family, "tolerance": settings.tolerance, "delta": settings.delta, "seed": seed}
     named = settings.labels.arms, settings.labels.objectives
     experiment = Experiment(*named, sampling=Uniform(), threshold=settings.threshold, **given)
     rng, K = np.random.default_rng([21, seed]), len(means)
