@@ -8,6 +8,7 @@ plan.py       all of a race of commands, checked: from a shell or a TOML file
 trial.py      one run of a command; launcher.py: in between where the peak of memory is measured
 journal.py    beside the study: the first rounds, failures, reference runs
 opening.py    how the study begins: the first rounds and the families that they decide
+same.py       is the race that is kept the one that is to go on?
 book.py       tasks out of the study, results into it; nothing is lost or counted twice
 drift.py      does the machine become slower?
 loop.py       as many trials out as there are workers

@@ -5,23 +5,22 @@ not use: so families may be chosen by looking at them (opening.py).
 """
 
 import csv
-import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from prepex import document
 from prepex.errors import InputError
-from prepex.family import Exact, Family, Gaussian, Product
+from prepex.family import Exact, Family, Gaussian
 from prepex.racing.drift import Watch
 from prepex.racing.journal import Journal
 from prepex.racing.opening import Opening, Task
-from prepex.racing.question import Question, differences
+from prepex.racing.question import Question
+from prepex.racing.same import families_of, require_same_settings, require_same_spec, settings_of
 from prepex.racing.trial import Result
 from prepex.study.handout import BlockedError
 from prepex.study.log import NoStudyError
@@ -33,8 +32,6 @@ ACTOR = "race"
 ATTEMPTS = 3
 # Runs of each option after which a measure that one of them repeats and others do not is given up.
 PATIENT_ROUNDS = 10
-# What a study may have that the question does not say.
-LOOSE = ("max_pulls", "max_pending")
 LAST = 2**53 - 1
 
 
@@ -63,39 +60,10 @@ class Book:
         self._held: dict[str, dict[str, Any]] = {}
         self._out = 0
         self._done = False
-        self._check(spec)
+        require_same_spec(self.opening, storage, name, spec)
         self._load()
 
     # Where it stands when it begins
-
-    def _check(self, spec: Mapping[str, Any]) -> None:
-        there = self.journal.last("race")
-        found = [] if there is None else differences(there["spec"], spec)
-        if found and not self.opening.told and not self._n_recorded():
-            # A slip that the first run showed: nothing is lost by beginning anew.
-            if self._n_recorded() is not None:
-                Study.delete(self.storage, self.name, confirm=self.name)
-            there, found = None, []
-        if there is None:
-            self.journal.add("race", spec=dict(spec))
-        self._refuse(found)
-
-    def _n_recorded(self) -> int | None:
-        """Outcomes in the study of this name; None: there is no study."""
-        if "://" not in str(self.storage) and not Path(self.storage).exists():
-            return None
-        try:
-            with Study.open(self.storage, self.opening.name) as study:
-                return sum(event.kind in ("told", "imported") for event in study.events())
-        except NoStudyError:
-            return None
-
-    def _refuse(self, found: Sequence[str]) -> None:
-        if found:
-            raise InputError(
-                f"the race {self.name!r} in {self.storage} must be this one to go on with it, got another: "
-                f"{'; '.join(found)}. Another name or another storage begins another race"
-            )
 
     def _load(self) -> None:
         for entry in self.journal.of("failed"):
@@ -106,22 +74,12 @@ class Book:
             if "://" in str(self.storage) or Path(self.storage).exists():
                 self.study = Study.open(self.storage, self.opening.name)
         if self.study is not None:
-            self._require_same()
+            require_same_settings(self.study, self.question, self.storage, self.name)
         if self.study is not None or self.opening.complete:
             self._begin()
         else:
             for entry in self.opening.told.values():
                 self._note(entry["option"], entry["values"])
-
-    def _require_same(self) -> None:
-        """The settings of a study that is there."""
-        assert self.study is not None
-        there = _settings(self.study)
-        known = _families(there, self.question.objectives)
-        here = self.question.settings({name: known[name] for name in self.question.open_families if name in known})
-        said = json.loads(json.dumps(here.to_document()))
-        pair = ({key: value for key, value in one.items() if key not in LOOSE} for one in (there, said))
-        self._refuse(differences(*pair))
 
     def _begin(self) -> None:
         """The study, made if need be, with what it begins with; killed anywhere in here, it is done again."""
@@ -130,7 +88,7 @@ class Book:
             self.study = Study.create(self.storage, self.opening.name, settings, actor=ACTOR)
         if self.opening.size and not self.study.status().imported:
             self._import()
-        self.families = _families(_settings(self.study), self.question.objectives)
+        self.families = families_of(settings_of(self.study), self.question.objectives)
         self.values = {option: {} for option in self.question.options}
         for seen in self.study.observations(0, LAST)[0]:
             if seen.state == "told":
@@ -332,13 +290,3 @@ class Book:
 
 def _task(option: str, token: str) -> Task:
     return Task(option, "pull", int(token.partition("-")[0]), token)
-
-
-def _settings(study: Study) -> dict[str, Any]:
-    return dict(next(iter(study.events(limit=1))).data["settings"])
-
-
-def _families(settings: Mapping[str, Any], objectives: Sequence[str]) -> dict[str, Family]:
-    family = document.family(settings["family"])
-    families = family.families if isinstance(family, Product) else (family,) * len(objectives)
-    return dict(zip(objectives, families))

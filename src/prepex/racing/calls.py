@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,10 @@ from prepex.racing.returned import CLOCKS, measure, raised, read
 from prepex.racing.trial import Result
 from prepex.tolerance import Tolerance
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-# What stands for all that is not given.
+# Of the study, where none is given.
 NAME = "race"
+# Seconds between two looks.
+LOOK = 1.0
 
 
 def race(
@@ -94,7 +95,7 @@ def race(
     budget = _budget(max_trials, max_seconds, len(functions))
     workers = (1 if executor is None else _workers(executor)) if jobs is None else _checks.whole("jobs", jobs, low=1)
     with _book(question, storage, name) as (book, kept):
-        seen = None if look is None else (lambda running: look(Raced.of(book, None)))
+        seen = None if look is None else partial(_glance, book, look, [0.0])
         run(book, runner, jobs=workers, budget=budget, look=seen)
         return Raced.of(book, kept)
 
@@ -150,6 +151,13 @@ async def race_async(
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
         return Raced.of(book, kept)
+
+
+def _glance(book: Any, look: Callable[[Raced], None], next_time: list[float], running: int) -> None:
+    """Show it, if it is time."""
+    if time.monotonic() >= next_time[0]:
+        look(Raced.of(book, None))
+        next_time[0] = time.monotonic() + LOOK
 
 
 class Calls:
