@@ -1,6 +1,6 @@
 """`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
 [load] [startup] [bits] [analyse] [dialogue] [race] [race-long]
-[race-truth] [race-kills] [race-workers]`: by default the timings, core, rules and startup.
+[race-truth] [race-kills] [race-workers] [forecast] [plan]`: by default the timings, core, rules and startup.
 """
 
 import sys
@@ -11,11 +11,13 @@ from benchmarks import (
     core,
     dialogue,
     families,
+    forecast,
     fuzz,
     guarantee,
     kills,
     load,
     mutations,
+    plan,
     race,
     rules,
     startup,
@@ -45,6 +47,8 @@ PARTS = {
     "race-kills": race.kills,
     "race-workers": race.workers,
     "dialogue": dialogue.main,
+    "forecast": forecast.main,
+    "plan": plan.main,
 }
 
 for name in sys.argv[1:] or ["core", "rules", "startup"]:

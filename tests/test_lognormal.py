@@ -79,7 +79,7 @@ def test_a_run_is_that_of_the_logarithms(name, threshold, cone):
         one, mine = live(family, (float, float), draws(seed), **given)
         other, theirs = live(inside, turns, draws(seed), **given)
         assert mine == theirs and one.recommendation == other.recommendation
-        assert one.evidence.value == other.evidence.value and one.forecast == other.forecast
+        assert one.evidence.value == other.evidence.value and one.reached == other.reached
         logs = [q for q, turn in enumerate(turns) if turn is math.log]
         assert np.array_equal(one.means, Units(tuple(logs)).outer(other.means))
         assert one.n_pulls < 300 or threshold == "certified"

@@ -19,6 +19,7 @@ NEEDS = {
     ("delete", BASE): "owner",
     ("get", BASE + "/status"): "observer",
     ("get", BASE + "/why"): "observer",
+    ("get", BASE + "/forecast"): "observer",
     ("get", BASE + "/certificate"): "observer",
     ("get", BASE + "/view"): "observer",
     ("get", BASE + "/events"): "observer",

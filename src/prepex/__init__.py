@@ -13,6 +13,7 @@
     Study                 a durable experiment in a database, shared by many workers  (needs `prepex[study]`)
     race, grid            functions as options, called until it is settled which are worth keeping
     race_async            the same for coroutines
+    plan                  how many trials a study will take, before it starts         -> Plan
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
     stopping              thresholds: certified, heuristic, kaufmann_koolen
@@ -43,12 +44,14 @@ _HOME = {
     "Exact": "family",
     "Experiment": "experiment",
     "Exponential": "family",
+    "Forecast": "foresight.forecast",
     "Gaussian": "family",
     "InputError": "errors",
     "Limit": "limits",
     "LogNormal": "family",
     "NameTakenError": "study.storage",
     "NoStudyError": "study.log",
+    "Plan": "planning.plan",
     "Poisson": "family",
     "Problem": "problem",
     "Product": "family",
@@ -63,6 +66,7 @@ _HOME = {
     "grid": "racing.grid",
     "neither": "preferences",
     "one": "cone",
+    "plan": "planning.plan",
     "race": "racing.calls",
     "race_async": "racing.calls",
     "simulate": "simulation",

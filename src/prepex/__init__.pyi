@@ -22,7 +22,10 @@ from prepex.family import Gaussian as Gaussian
 from prepex.family import LogNormal as LogNormal
 from prepex.family import Poisson as Poisson
 from prepex.family import Product as Product
+from prepex.foresight.forecast import Forecast as Forecast
 from prepex.limits import Limit as Limit
+from prepex.planning.plan import Plan as Plan
+from prepex.planning.plan import plan as plan
 from prepex.preferences import ClashError as ClashError
 from prepex.preferences import better as better
 from prepex.preferences import neither as neither

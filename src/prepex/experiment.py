@@ -5,7 +5,7 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 """
 
 import json
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple, Unpack
 
@@ -22,6 +22,7 @@ from prepex._kernels.propose import propose as propose_next
 from prepex.alternatives import Evidence
 from prepex.errors import InputError
 from prepex.exact import exact_objectives, filled, require_agreement, table_of
+from prepex.foresight.forecast import SECONDS, Forecast, forecast
 from prepex.numerals import plural
 from prepex.posterior import Belief, believe
 from prepex.reasons import in_words as breaking_words
@@ -141,6 +142,7 @@ class Experiment:
         self._stopped: Recommendation | None = None
         # What the posterior says, and after how many pulls.
         self._believed: tuple[int, Belief | None] | None = None
+        self._forecast: Forecast | None = None
 
     # What to do next
 
@@ -676,7 +678,8 @@ class Experiment:
             left = [arm for arm, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]
             more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
             return f"{pulls}: every option must be tried once first. Not yet: {', '.join(left[:MOST_NAMED])}{more}."
-        return f"{pulls}. {self._standing().in_words(self._state_words())}{self._tie_words()}"
+        ahead = "" if self.known_forecast is None else f" {self.known_forecast.words}"
+        return f"{pulls}. {self._standing().in_words(self._state_words())}{ahead}{self._tie_words()}"
 
     def _state_words(self) -> str:
         """Which arms are in, out and open, and how likely the open ones are optimal."""
@@ -723,13 +726,44 @@ class Experiment:
             parts.append(f"Never tried: {', '.join(missing)}.")
         elif by_budget:
             now = f"After {plural(self.n_pulls, 'pull')}: " if later else ""
-            parts.append(now + self._standing().in_words(ended=True) + self._tie_words())
+            parts.append(now + self._standing().in_words() + self._tie_words())
         return " ".join(parts)
 
+    def forecast(
+        self, *, seconds: float = SECONDS, wait: bool = True, progress: Callable[[int], None] | None = None
+    ) -> Forecast | None:
+        """How many more pulls: the rule is run on from here, for truths that the outcomes so far leave possible.
+
+        Kept until the next outcome. The runs are cut off after about so many seconds; the first of all on a machine
+        waits for a compiler before that. `progress` is called with the number of runs that have just stopped.
+        None: there is nothing to say, as it has stopped, or an option was not tried yet, or nothing is known of a
+        variance, or the threshold is a function of yours; or without `wait` the compiler has not been here yet.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0), threshold="heuristic")
+        >>> print(experiment.forecast())
+        None
+        """
+        _checks.number("seconds", seconds, low=0.0)
+        if self._course is None or self._stopped is not None:
+            return None
+        if self.known_forecast is None:
+            self.keep_forecast(self.foresee(self._course, seconds=seconds, wait=wait, progress=progress))
+        return self.known_forecast
+
+    def foresee(self, course: Course, **options: Any) -> Forecast | None:
+        """The forecast of a course of this experiment, or of a copy of it; see `foresight.forecast`."""
+        return forecast(self.setting, course, self.delta, budget=self.max_pulls, seed=self.seed, **options)
+
     @property
-    def forecast(self) -> int | None:
-        """Pulls still needed if the evidence goes on growing in proportion; None if there is none yet."""
-        return None if self._course is None else self._standing().forecast
+    def known_forecast(self) -> Forecast | None:
+        """The forecast for the outcomes so far, if it has been asked for."""
+        made = self._forecast
+        return made if made is not None and made.n_pulls == self.n_pulls and not self.done else None
+
+    def keep_forecast(self, made: Forecast | None) -> None:
+        """One that was made elsewhere, from a copy of the state."""
+        self._forecast = made
 
     # Keeping it
 
@@ -746,6 +780,11 @@ class Experiment:
             raise InputError(f"to_json needs everything told, got only what was told since pull {self._before}")
         log = [told.row for told in self._log]
         return json.dumps({"format": "prepex experiment 1", **self.settings(), "log": log})
+
+    @property
+    def fixed(self) -> Settings:
+        """What was fixed at the start."""
+        return self._settings
 
     def settings(self) -> dict[str, Any]:
         """What was fixed at the start, as a document.
@@ -836,6 +875,7 @@ class Experiment:
             self._course, self._stopped, self._log = course, stopped, log
             self._n_pulls = n_pulls
             self._before, self._believed = self._n_pulls - len(log), None
+            self._forecast = None
 
     def __repr__(self) -> str:
         size = f"{plural(len(self.labels.arms), 'arm')}, {plural(self.n_pulls, 'pull')}"

@@ -19,7 +19,7 @@ from prepex._kernels.own import own_stops
 from prepex.alternatives import Evidence, found_by
 from prepex.family import Family
 from prepex.limits import Limits
-from prepex.numerals import apart, plural
+from prepex.numerals import apart
 from prepex.reasons import in_words as breaking_words
 from prepex.reasons import reasons
 from prepex.run import Setting
@@ -216,8 +216,9 @@ class Standing:
         return course.scratch.bound.copy()
 
     @property
-    def forecast(self) -> int | None:
-        """Pulls still needed if the evidence goes on growing in proportion; None if there is none yet."""
+    def at_this_rate(self) -> int | None:
+        """Pulls still needed if the evidence went on growing in proportion, which it does not: a rough size, for the
+        question whether much is missing. None if there is no evidence yet."""
         if self.setting.own:
             return None
         paid, pulls = 0.0, self.n_pulls
@@ -263,8 +264,8 @@ class Standing:
         inst, on = self.course.near.inst, self.course.near.inst.n_facets
         return bool(inst.lenient and np.all(np.ptp(inst.S[:, :on], axis=0) <= inst.slack[:on]))
 
-    def in_words(self, states: str = "", ended: bool = False) -> str:
-        """What looks right, what is said of the states, what is missing; `ended`: by a budget, so still missing."""
+    def in_words(self, states: str = "") -> str:
+        """What looks right, what is said of the states, and what is missing."""
         parts = [f"{looks_words('Looks Pareto optimal', self.pareto_names, self.setting.limits)}."]
         parts += [states] if states else []
         parts += breaking_words(self.reasons)
@@ -278,11 +279,6 @@ class Standing:
             parts.append(f"The {first} the shares of the risk; then every option is tried again.")
         else:
             parts.append(self._how_far())
-        if self.reached < self.needed:
-            left = self.forecast
-            would = " would be needed" if ended else ""
-            rate = "How many more pulls it takes is not known yet."
-            parts.append(rate if left is None else f"At the current rate about {plural(left, 'more pull')}{would}.")
         return " ".join(parts)
 
     def _how_far(self) -> str:

@@ -56,7 +56,7 @@ def find_tie(standing: Standing) -> Tie | None:
     facets = slice(inst.n_facets)
     error = np.sqrt(inst.V[better] + inst.V[worse])[facets]
     ahead = (inst.S[better] - inst.S[worse])[facets]
-    left = standing.forecast
+    left = standing.at_this_rate
     if min(inst.N[better], inst.N[worse]) < ENOUGH or not np.isfinite(error).all() or not (error > 0.0).all():
         return None
     if left is not None and left < standing.n_pulls:

@@ -376,11 +376,11 @@ def _look(trials: Trials, given: _Given, base: dict[str, Any], notes: list[str])
     if settled:
         return found
     tolerance, rates = _would_settle(experiment, trials)
-    forecast = experiment.forecast
     return replace(
         found,
         next_trials=tuple(experiment.ask(NEXT)),
-        forecast=forecast() if callable(forecast) else forecast,
+        # A look at a table does not wait for a compiler.
+        forecast=experiment.forecast(wait=False),
         tolerance=tolerance,
         rates=rates,
     )

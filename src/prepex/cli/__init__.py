@@ -1,8 +1,8 @@
-"""The command line: `prepex analyse`, `race`, `run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`,
+"""The command line: `prepex analyse`, `plan`, `race`, `run`, `bound`, `pareto`, `reproduce`, `instances`, `study ...`,
 `verify` and `serve`."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prepex import __version__
-from prepex.cli import analyse, cone, race, study, token
+from prepex.cli import analyse, cone, plan, race, study, token
 from prepex.cli.shared import AtLeastOption, AtMostOption, Format, FormatOption, LimitOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
+from prepex.cli.waiting import announce, working
 from prepex.errors import InputError
 from prepex.extras import need
 from prepex.numerals import plural
@@ -31,6 +32,7 @@ app.add_typer(study.app, name="study")
 app.command("analyse")(analyse.command)
 app.command("race", cls=race.RaceCommand)(race.race)
 app.command("cone")(cone.command)
+app.command("plan")(plan.plan)
 app.command("token")(token.token)
 app.command("tokens")(token.tokens)
 
@@ -99,7 +101,7 @@ def bound(
             objectives=objective or (),
             minimise=minimise or (),
         )
-        with _working("computing the characteristic time", quiet=format is Format.json):
+        with working("computing the characteristic time", quiet=format is Format.json):
             limits = parse_limits(at_most or (), at_least or (), limit or ())
             found = characteristic_time(problem, tol, tolerance=parse_tolerance(tolerance or ()), **limits)
         judge = Judge.of(problem, limits=limits_of(problem.labels, **limits, family=problem.family))
@@ -217,7 +219,7 @@ def run(
         if save is not None:
             found.save(save)
         # After the runs, which do not need it: with many arms it takes longer than they do.
-        with _working("computing the floor", quiet=format is Format.json):
+        with working("computing the floor", quiet=format is Format.json):
             found.bound(tol)
         if format is Format.json:
             show.show_json(show.runs_document(found, tol))
@@ -374,38 +376,17 @@ def _progress(what: str, *, several: bool, quiet: bool) -> Iterator[dict[str, An
 
     console = Console(stderr=True, highlight=False)
     if quiet or not sys.stderr.isatty():
-        _announce(lambda text: typer.echo(text, err=True))
+        announce(lambda text: typer.echo(text, err=True))
         yield {"arrived": arrived}
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     with Progress(*columns, console=console, transient=True) as bar:
-        _announce(console.print)
+        announce(console.print)
         task = bar.add_task(what, total=None)
         yield {
             "begin": lambda total: bar.update(task, total=total),
             "progress": lambda finished: bar.advance(task, finished),
             "arrived": arrived,
         }
-
-
-@contextmanager
-def _working(what: str, *, quiet: bool) -> Iterator[None]:
-    """A spinner on a terminal, silence elsewhere."""
-    if quiet or not sys.stderr.isatty():
-        _announce(lambda text: typer.echo(text, err=True))
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what) as status:
-        _announce(status.console.print)
-        yield
-
-
-def _announce(say: Callable[[str], None]) -> None:
-    """How to say that something is being compiled first."""
-    from prepex._kernels import engine
-
-    engine.announce = say

@@ -111,6 +111,10 @@ def create(
     max_pulls: Annotated[int | None, typer.Option(help="Stop by budget; see also `extend`.")] = None,
     lease: Annotated[str | None, typer.Option(help="When a pull gives up its place: 90s, 30m, 24h, 2d.")] = None,
     max_waiting: Annotated[int | None, typer.Option(help="Told outcomes that may wait for a pull before them.")] = None,
+    guess: Annotated[
+        Path | None,
+        typer.Option(help="A CSV file of guessed means: says first how many trials it will take (see `prepex plan`)."),
+    ] = None,
     actor: Actor = None,
     storage: Place = DEFAULT,
     format: FormatOption = Format.table,
@@ -154,8 +158,27 @@ def create(
                 raise InputError("name must be given where there is no terminal to ask on, got none")
             words = wizard.ask(words, [overview.name for overview in Study.list(storage)] if _exists(storage) else [])
         settings = wizard.settings(words, rule=rule, threshold=threshold, seed=seed)
+        if guess is not None:
+            settings = _planned(guess, settings, quiet=format is Format.json)
         study = Study.create(storage, actor=_who(actor), max_waiting=max_waiting, **settings)
         study_show.created(study.picture(), storage, as_json=format is Format.json)
+
+
+def _planned(guess: Path, settings: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
+    """Say the plan's short form, and on a terminal ask whether it shall be; the settings, as a study takes them."""
+    from prepex.cli.waiting import progress
+    from prepex.planning.belief import without_noise
+    from prepex.planning.plan import plan
+    from prepex.settings import Settings
+
+    fixed = Settings.make(**{key: value for key, value in settings.items() if key not in ("name", "lease")})
+    with progress("simulated studies", quiet=quiet) as (start, advance):
+        found = plan(guess, fixed, scenarios=["guess"], what_if={}, n_runs=100, begin=start, progress=advance)
+    if not quiet:
+        typer.echo(printable(found.words))
+        if sys.stdin.isatty():
+            typer.confirm("Create it?", default=True, abort=True)
+    return settings | {"family": without_noise(settings["family"])}
 
 
 @app.command()
@@ -243,6 +266,26 @@ def status(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.t
         from prepex.cli import study_show
 
         study_show.status(_open(storage, name).status(), as_json=format is Format.json)
+
+
+@app.command()
+def forecast(
+    name: Name,
+    seconds: Annotated[float, typer.Option(help="How long it may compute, compiling apart.")] = 10.0,
+    storage: Place = DEFAULT,
+    format: FormatOption = Format.table,
+) -> None:
+    """How many more outcomes: median, range, date at the recent rate, chance to end within the budget."""
+    with errors():
+        from prepex.cli import study_show
+        from prepex.cli.waiting import progress
+        from prepex.foresight.forecast import N_DRAWS
+
+        study = _open(storage, name)
+        with progress("running the rule on", quiet=format is Format.json) as (start, advance):
+            start(N_DRAWS)
+            found = study.forecast(seconds=seconds, progress=advance)
+        study_show.forecast(found, study.done, as_json=format is Format.json)
 
 
 @app.command()

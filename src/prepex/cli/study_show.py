@@ -8,6 +8,7 @@ from rich.table import Table
 
 from prepex.cli.shared import escape
 from prepex.cli.show import console, show_json
+from prepex.foresight.forecast import Forecast
 from prepex.numerals import apart, number, plural
 from prepex.standing import chance_words, tied_words
 from prepex.study.answers import OpenPull, Overview, Receipt, Status, Ticket
@@ -123,8 +124,21 @@ def status(found: Status, *, as_json: bool) -> None:
         table.add_row(escape(name), found.states[name], likely, str(found.counts[name]), part, *numbers, looks)
     console.print(table)
     reached, needed = ("-", number(found.needed, 3)) if found.reached is None else apart(found.reached, found.needed, 3)
-    more = "" if found.forecast is None or found.done else f"; about {plural(found.forecast, 'more outcome')}"
-    console.print(f"reached {reached} of the {needed} needed{more}")
+    console.print(f"reached {reached} of the {needed} needed")
+    if not found.done:
+        console.print(f"how many more: prepex study forecast {escape(_quoted(found.name))}", soft_wrap=True)
+
+
+def forecast(found: Forecast | None, done: bool, *, as_json: bool) -> None:
+    """How many more."""
+    if as_json:
+        show_json(None if found is None else found.to_document())
+    elif done:
+        console.print("None: the study has stopped.")
+    elif found is None:
+        console.print("Not known yet: every option must be tried first, and vary where its variance is unknown.")
+    else:
+        console.print(found.words, soft_wrap=True)
 
 
 def verdict(found: Verdict, *, as_json: bool) -> None:

@@ -139,6 +139,6 @@ def _left(book: Book, status: Status | None) -> str:
     parts = []
     if status.reached is not None:
         parts.append(f"margin {status.reached:.1f} of {status.needed:.1f}")
-    if status.forecast is not None:
-        parts.append(f"about {status.forecast:,} more runs")
+    if status.forecast is not None and status.forecast.median is not None:
+        parts.append(f"about {status.forecast.median:,} more runs")
     return ", ".join(parts) or "too early to say how many more runs"

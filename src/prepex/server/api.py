@@ -95,6 +95,14 @@ def _add_reading(router: APIRouter, studies: Studies) -> None:
             words = re.sub(r"(waits? for the pull \d+)-[0-9a-f]+", r"\1", words)
         return {"why": words}
 
+    @router.get(NAME + "/forecast", response_model=bodies.Outlook, responses=problems(400, 404))
+    @reader
+    def forecast(name: str, _: Observer) -> dict[str, Any]:
+        """How many more outcomes, and when. It takes some seconds to compute: while `computing`, ask again, and what is
+        here is the last one, if there is any. None in the end: the study has stopped, or nothing can be said yet."""
+        found, fresh = studies[name].forecast()
+        return {"forecast": None if found is None or found.done else found.forecast, "computing": not fresh}
+
     @router.get(NAME + "/certificate", responses=problems(400, 404))
     @writer
     def certificate(name: str, _: Observer) -> dict[str, Any]:

@@ -244,6 +244,13 @@ class Pulled(BaseModel):
     token: str
 
 
+class Outlook(BaseModel):
+    """The forecast as `Forecast` has it, with its words; `computing`: a newer one is on its way."""
+
+    forecast: dict[str, Any] | None
+    computing: bool
+
+
 class Words(BaseModel):
     """In words."""
 

@@ -3,7 +3,7 @@ own: a task that takes too long is ended by ending its process, and the server i
 
 Legend
     task      a function of tasks.py with the name of a study and plain arguments
-    place     a study; or its long tasks (APART), so that its others go on
+    place     a study; or its long tasks (APART), or its forecasts (AHEAD), so that its others go on
     home      the worker that has the state of a place in memory
     limit     seconds after which a task is stopped
 """
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from prepex.server.tasks import APART, TASKS, WRITES, Done
+from prepex.server.tasks import AHEAD, APART, TASKS, WRITES, Done
 from prepex.server.worker import work
 from prepex.study.storage import Storage
 from prepex.study.study import Study
@@ -102,6 +102,8 @@ class Job:
     @property
     def place(self) -> str:
         """Jobs of one place are done one after the other: those of a study, and apart from them its long ones."""
+        if self.task in AHEAD:
+            return f"{self.name}\0ahead"
         return f"{self.name}\0apart" if self.task in APART else self.name
 
 

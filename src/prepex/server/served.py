@@ -12,7 +12,7 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 from prepex.server.crew import LostError, Runner, TooLongError
-from prepex.server.tasks import APART, Answer, Done, View
+from prepex.server.tasks import APART, Ahead, Answer, Done, View
 from prepex.study.storage import BusyError, Storage
 from prepex.study.study import Study
 
@@ -73,8 +73,8 @@ class Published:
             if self.last is None or answer.status.events >= self.last.status.events:
                 self.last = answer
 
-    def _ask(self, head: str) -> "Future[Any]":
-        made = self.served.runner.submit(self.served.name, self.task, first=True)
+    def _ask(self, head: str, first: bool = True) -> "Future[Any]":
+        made = self.served.runner.submit(self.served.name, self.task, first=first)
         with self._lock:
             self._asked.append(made)
         made.add_done_callback(lambda _: self._publish(made, head))
@@ -92,6 +92,25 @@ class Published:
                 self._refused = head, time.monotonic() + PAUSE, error
 
 
+class Outlook(Published):
+    """The forecast: it takes seconds, and nobody waits for it. Asked for again until it is known."""
+
+    def get(self) -> tuple[Any, bool]:
+        """(the forecast now, True), or (the last one or None, False): it is being computed."""
+        head = self.served.head()
+        with self._lock:
+            last, busy = self.last, bool(self._asked)
+            if last is not None and last.head == head and (last.done or last.forecast is not None):
+                return last, True
+            if self._refused[0] == head and time.monotonic() < self._refused[1]:
+                return last, True
+        if not busy:
+            wait([self._ask(head, first=False)], GLANCE)
+            with self._lock:
+                last = self.last
+        return last, last is not None and last.head == head and (last.done or last.forecast is not None)
+
+
 class Served:
     """One study."""
 
@@ -99,6 +118,7 @@ class Served:
         self.study, self.name, self.runner = Study(storage, name), name, runner
         self._turn = threading.Lock()
         self._answer, self._view = Published(self, "answer"), Published(self, "view")
+        self._outlook = Outlook(self, "forecast")
 
     def head(self) -> str:
         """The last hash of the log."""
@@ -111,6 +131,10 @@ class Served:
     def view(self) -> tuple[View, bool]:
         """What the dashboard draws; False: there is a newer view, but not yet."""
         return self._view.get()
+
+    def forecast(self) -> tuple[Ahead | None, bool]:
+        """How many more outcomes; False: not yet, or there is a newer one to come."""
+        return self._outlook.get()
 
     def compute(self, task: str, *given: Any) -> Any:
         """Something else to read."""

@@ -24,6 +24,14 @@ class View(NamedTuple):
     masked: bytes
 
 
+class Ahead(NamedTuple):
+    """The forecast at one head of the log; None: not known, or not yet."""
+
+    head: str
+    forecast: dict[str, Any] | None
+    done: bool
+
+
 class Done(NamedTuple):
     """What a change returns, and the answer after it where that costs little."""
 
@@ -69,17 +77,26 @@ def view(study: Study) -> View:
     return View(shown["head"], _bytes(shown), _bytes(masked(shown)))
 
 
+def forecast(study: Study) -> Ahead:
+    """How many more outcomes; never waits for a compiler."""
+    head = study.head()
+    made = study.forecast(wait=False)
+    return Ahead(head, None if made is None else made.to_document(), study.done)
+
+
 def certificate(study: Study) -> dict[str, Any]:
     """The answer with all that it rests on."""
     return study.certificate()
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task for task in (ask, tell, correct, void, extend, answer, view, certificate)
+    task.__name__: task for task in (ask, tell, correct, void, extend, answer, view, forecast, certificate)
 }
 WRITES = frozenset({"ask", "tell", "correct", "void", "extend"})
 # They may compute for long before they write, and others go on meanwhile.
 APART = frozenset({"correct", "void", "extend"})
+# They compute for seconds, and nothing waits for them.
+AHEAD = frozenset({"forecast"})
 
 
 def masked(view: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from prepex.experiment import Recommendation
+from prepex.foresight.forecast import Forecast
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ class Status:
     waiting      outcomes told in full that wait for pulls asked for before them;  blocker: for which one
     lapsed       pulls whose lease ended, not told in full
     imported     outcomes; those of a summary count one by one
-    reached, needed, forecast   as in Experiment; reached is None before it means anything
+    reached, needed   as in Experiment; reached is None before it means anything
+    forecast     of the outcomes so far, if `Study.forecast` was asked for it here
     events, head   the length of the log, and its last hash
     clock          words about the latest jump of the clock by more than a day; None: there was none
     warning        words about a tolerance that makes all options equal; None: it does not
@@ -118,7 +120,7 @@ class Status:
     objectives: tuple[str, ...]
     reached: float | None
     needed: float
-    forecast: int | None
+    forecast: Forecast | None
     out: int
     incomplete: dict[str, int]
     waiting: int

@@ -50,13 +50,22 @@ def draw_evidence(picture: dict[str, Any], past: Past) -> str:
     axes.plot(n, [point.needed for point in past.points], color=NEEDED, linestyle="--", label="needed")
     if picture["answer"]["done"]:
         axes.axvline(picture["answer"]["n_pulls"], color="0.6", linewidth=1, linestyle=":", label="the stop")
-    elif picture["forecast"] and picture["forecast"] <= 2 * n[-1] and past.points[-1].reached is not None:
-        ahead = [n[-1], n[-1] + picture["forecast"]]
-        axes.plot(ahead, [past.points[-1].reached, picture["needed"]], color=FRONT, linestyle=":", label="forecast")
+    elif picture["forecast"] and picture["forecast"]["median"] is not None:
+        _draw_ahead(axes, picture["forecast"], n[-1], picture["needed"])
     axes.set_xlabel("outcomes")
     axes.set_ylabel("certified margin" if picture["design"]["threshold"] == "certified" else "evidence")
     axes.legend(frameon=False)
     return _svg(figure)
+
+
+def _draw_ahead(axes: Any, ahead: dict[str, Any], now: int, needed: float) -> None:
+    """The range of the stop, and its median, where they are not so far that nothing else could be seen."""
+    low, median, high = ahead["low"] or 0, ahead["median"], ahead["high"]
+    if median > 4 * now:
+        return
+    end = min(5 * now, now + (10 * median if high is None else high))
+    axes.plot([now + low, end], [needed, needed], color=NEEDED, linewidth=6, alpha=0.3, solid_capstyle="butt")
+    axes.plot([now + median], [needed], "D", color=FRONT, markerfacecolor="white", label="forecast (80 % range)")
 
 
 def draw_counts(picture: dict[str, Any]) -> str:

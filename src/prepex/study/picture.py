@@ -26,6 +26,7 @@ def make_picture(state: State, status: Status, why: str) -> dict[str, Any]:
     """A study at one position of its log."""
     experiment, line = state.experiment, state.line
     number = {name: value for name, value in asdict(status).items() if name not in LEFT_OUT}
+    number["forecast"] = None if status.forecast is None else status.forecast.to_document()
     answer = asdict(status.recommendation)
     return number | {
         "answer": answer | {"done": status.done},

@@ -118,7 +118,7 @@ def _progress(picture: dict[str, Any]) -> str:
     rows += [("imported", picture["imported"]), ("events in the log", picture["events"])]
     rows.append(("last hash", picture["head"]))
     if picture["forecast"] is not None and not picture["answer"]["done"]:
-        rows.append(("forecast", f"about {plural(picture['forecast'], 'more outcome')}"))
+        rows.append(("forecast", picture["forecast"]["words"]))
     return _table(rows) + f"<p>{_text(picture['why'])}</p>"
 
 

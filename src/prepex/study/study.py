@@ -6,9 +6,10 @@ Every call is one transaction. The log is the truth; the state in memory follows
 import hashlib
 import os
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -20,6 +21,8 @@ from prepex import __version__, _checks, _named, tables
 from prepex.errors import InputError, shown
 from prepex.exact import filled, require_agreement
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
+from prepex.foresight.forecast import SECONDS, Forecast
+from prepex.foresight.onward import copy_of
 from prepex.numerals import plural
 from prepex.settings import Settings, WithNames, with_options
 from prepex.study import audit, clock, ingest, summary, words
@@ -35,6 +38,7 @@ from prepex.study.handout import blocker, hand_out
 from prepex.study.history import Past
 from prepex.study.log import NoStudyError
 from prepex.study.picture import make_picture
+from prepex.study.rate import recent_rate
 from prepex.study.session import Session
 from prepex.study.state import State
 from prepex.study.storage import Storage, as_url
@@ -346,6 +350,37 @@ class Study:
         with self._session.reading() as (state, _):
             return summary.make_status(self.name, state)
 
+    def forecast(
+        self, *, seconds: float = SECONDS, wait: bool = True, progress: Callable[[int], None] | None = None
+    ) -> Forecast | None:
+        """How many more outcomes, when that is at the recent rate, and the chance to end within the budget.
+
+        As `Experiment.forecast`, kept until an outcome enters; others may go on meanwhile. Without `wait`, None also
+        where there is no machine code yet: it is then being made.
+        """
+        _checks.number("seconds", seconds, low=0.0)
+        with self._session.reading() as (state, log):
+            experiment, course = state.experiment, state.experiment.course
+            if course is None or experiment.done:
+                return None
+            made, rate = experiment.known_forecast, recent_rate(log)
+            # Runs go on from a copy: the state moves on while they last.
+            course = copy_of(experiment.setting, course, experiment.delta)
+        if made is None:
+            made = experiment.foresee(course, seconds=seconds, wait=wait, progress=progress)
+            if made is None:
+                return None
+            with self._session.reading() as (state, _):
+                state.experiment.keep_forecast(made if state.experiment is experiment else None)
+        return made.at_rate(rate, datetime.now(UTC))
+
+    def experiment_now(self) -> Experiment:
+        """A copy of the experiment as it stands, to look at or to plan with: nothing told to it reaches the study."""
+        with self._session.reading() as (state, _):
+            copy = state.config.experiment()
+            copy.restore(state.experiment.snapshot())
+            return copy
+
     def pulls(self) -> Sequence[OpenPull]:
         """The pulls that have not entered the statistics: out, partly told, waiting for one before them, or late."""
         with self._session.reading() as (state, _):
@@ -438,11 +473,14 @@ class Study:
         from prepex.study.report import make_report
 
         target = _checks.target("path", path)
+        ahead = self.forecast()
         with self._session.reading() as (state, log):
             # Its own words alone: a report may be handed on, and has no tokens.
             status, why = summary.make_status(self.name, state), state.experiment.why()
             past, certificate = state.curve.past(state.experiment), summary.certify(state, log)
-            page = make_report(make_picture(state, status, why), past, certificate)
+            shown = make_picture(state, status, why)
+            shown["forecast"] = None if ahead is None else ahead.to_document()
+            page = make_report(shown, past, certificate)
         target.write_text(page, encoding="utf-8")
 
 

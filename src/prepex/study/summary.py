@@ -42,7 +42,7 @@ def make_status(name: str, state: State) -> Status:
         objectives=labels.objectives,
         reached=reached if np.isfinite(reached) else None,
         needed=experiment.needed,
-        forecast=experiment.forecast,
+        forecast=experiment.known_forecast,
         out=line.out(),
         incomplete=incomplete,
         waiting=line.waiting(),

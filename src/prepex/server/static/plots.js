@@ -158,20 +158,21 @@ export function drawCounts(place, view) {
   return draw(place, data, { ...shape, height: 110 + rowHeight(view) * view.arms.length });
 }
 
-/** What was reached and needed after each outcome, and where it leads if it goes on like this. */
+/** What was reached and needed after each outcome, and when it is expected to stop. */
 export function drawEvidence(place, view) {
   const colour = theme(), points = view.history.points, last = points.at(-1);
   const line = (name, y, given) => ({ type: "scatter", mode: points.length < 3 ? "lines+markers" : "lines", name, x: points.map((p) => p[0]), y, hovertemplate: `%{x:,} outcomes: %{y:.3f}<extra></extra>`, ...given });
   // A far forecast leaves the picture, so that what has happened can be seen.
-  const ahead = !view.answer.done && view.forecast && last && last[1] !== null ? last[0] + view.forecast : 0;
-  const end = Math.max(Math.min(ahead, 3 * last[0]), last[0]) * 1.03;
+  const made = !view.answer.done && last && view.forecast && view.forecast.median !== null ? view.forecast : null;
+  const ahead = made ? last[0] + made.median : 0, latest = made ? last[0] + (made.high === null ? 10 * made.median : made.high) : 0;
+  const end = Math.max(Math.min(latest, 3 * last[0]), last[0]) * 1.03;
   const data = [
     line("reached", points.map((p) => p[1]), { line: { color: colour.accent, width: 2.5 }, meta: "reached" }),
     line("needed", [...points.map((p) => p[2]), last[2]], { x: [...points.map((p) => p[0]), Math.max(ahead, last[0])], line: { color: colour.needed, dash: "dash", width: 2 }, meta: "needed" }),
   ];
   if (ahead) {
-    data.push({ type: "scatter", mode: "lines+markers", name: "forecast", x: [last[0], ahead], y: [last[1], last[2]], meta: "forecast",
-      line: { color: colour.accent, dash: "dot", width: 2 }, marker: { size: [0, 9], symbol: "diamond-open" }, hovertemplate: `about %{x:,} outcomes<extra></extra>` });
+    data.push({ type: "scatter", mode: "lines+markers", name: "forecast", x: [last[0] + made.low, ahead, latest], y: [last[2], last[2], last[2]], meta: "forecast",
+      line: { color: colour.accent, width: 4 }, marker: { size: [0, 10, 0], symbol: "diamond", color: colour.accent }, hovertemplate: `%{x:,} outcomes<extra></extra>` });
   }
   const stop = view.answer.done ? [{ type: "line", x0: view.answer.n_pulls, x1: view.answer.n_pulls, yref: "paper", y0: 0, y1: 1, line: { color: colour.soft, width: 1, dash: "dot" } }] : [];
   return draw(place, data, layout(colour, { shapes: stop, uirevision: "", xaxis: { title: "outcomes", range: [0, end], nticks: 6 }, yaxis: { title: view.design.threshold === "certified" ? "certified margin" : "evidence" } }));

@@ -1,5 +1,5 @@
 // One study: everything on its page follows from one document, which is fetched again while it is looked at.
-import { call, download, path, post } from "./api.js";
+import { call, download, get, path, post } from "./api.js";
 import { openForm } from "./dialog.js";
 import { at, cell, el, facts, keyed, say } from "./dom.js";
 import { drawLog, restart } from "./log.js";
@@ -12,6 +12,7 @@ let view = null;
 let tag = null;
 let turns = 0;
 let drawn = 0;
+let computing = false;
 let announce = () => {};
 
 export function setUpStudy(say_) {
@@ -54,6 +55,7 @@ export async function refresh() {
   const before = view;
   [view, tag] = [found, answer.headers.get("etag")];
   draw(before);
+  askForecast(mine);
   await drawLog(view, done);
   return old;
 }
@@ -79,11 +81,43 @@ function draw(before) {
 
 function drawTiles() {
   const share = view.reached === null ? "–" : apart(view.reached, view.needed, 3).join(" of ");
-  const ahead = view.answer.done ? "–" : view.forecast === null ? "unknown" : `about ${number(view.forecast)}`;
+  const made = view.forecast;
+  const ahead = view.answer.done ? "–" : !made ? (computing ? "computing" : "unknown") : made.median === null ? `more than ${number(made.followed)}` : `about ${number(made.median)}`;
   const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [view.design.threshold === "certified" ? "Certified margin" : "Evidence", share],
-    ["More pulls", ahead], ["States at this risk", ["in", "out", "open"].map((state) => `${number(view.arms.filter((arm) => arm.state === state).length)} ${state}`).join(", ")]];
+    ["More pulls", ahead], ...(made && !view.answer.done ? outlook(made) : []), ["States at this risk", ["in", "out", "open"].map((state) => `${number(view.arms.filter((arm) => arm.state === state).length)} ${state}`).join(", ")]];
   const rare = [["Late", view.late + view.lapsed], ["Voided", view.voided], ["Corrected", view.corrected], ["Imported", view.imported]];
   facts(at("tiles"), [...all, ...rare.filter(([, n]) => n).map(([words, n]) => [words, number(n)])], true);
+}
+
+/** The range, the chance and the date of a forecast, where they are known. */
+function outlook(made) {
+  const ends = made.median === null ? null : `${number(made.low)} to ${made.high === null ? "many more" : number(made.high)}`;
+  const chance = made.chance === null ? null : made.chance > 0 && made.chance < 0.01 ? "below 1 %" : made.chance > 0.99 && made.chance < 1 ? "above 99 %" : `${Math.round(100 * made.chance)} %`;
+  return [["80 % range", ends], ["Within the budget", chance], ["Date at this rate", made.dates[1] && made.dates[1].slice(0, 10)]].filter(([, value]) => value);
+}
+
+/** The forecast takes seconds: it is asked for again until it is there, or another document is shown. */
+async function askForecast(mine) {
+  if (view.answer.done || view.forecast || !view.arms.every((arm) => arm.n)) return;
+  computing = true;
+  for (const seconds of [0.1, 1, 2, 2, 4, 8, 15, 30, 60]) {
+    await new Promise((done_) => setTimeout(done_, 1000 * seconds));
+    if (mine !== drawn || !view) return;
+    let found;
+    try {
+      found = await get(path(name, "forecast"));
+    } catch {
+      break; // The page says elsewhere what is wrong.
+    }
+    if (mine !== drawn || !view) return;
+    if (!found.computing) {
+      view.forecast = found.forecast;
+      break;
+    }
+  }
+  computing = false;
+  drawTiles();
+  drawPlots();
 }
 
 function drawArms() {
@@ -114,7 +148,8 @@ function drawPlots() {
   at("evidence-empty").hidden = some;
   say(at("evidence-empty"), "Nothing yet: the evidence starts when every arm has been tried" + (view.design.threshold === "certified" ? ", tried again after the pilot, and every test has something to go by; the words at the top say what is missing." : "."));
   if (some) drawEvidence(at("evidence"), view);
-  const ahead = !view.answer.done && view.forecast ? ` At the current rate after about ${plural(view.n_pulls + view.forecast, "outcome")} (dotted).` : "";
+  const made = view.forecast;
+  const ahead = !view.answer.done && made && made.median !== null ? ` The forecast: after about ${plural(view.n_pulls + made.median, "outcome")} (the diamond, with its 80 % range).` : "";
   const first = view.history.points.findIndex((point) => point[1] !== null);
   const gaps = some && view.history.points.slice(first).some((point) => point[1] === null) ? " In the gaps nothing spoke for the answer of that time." : "";
   const words = some ? `The study stops when the solid line reaches the dashed one.${ahead}${gaps}` : "";
