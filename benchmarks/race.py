@@ -231,9 +231,13 @@ def _look(place: str, part: str, killed: int) -> tuple[str, ...]:
         return tuple(study.recommendation.arms)
 
 
+# Seconds that a trial of a function takes.
+BUSY = 0.1
+
+
 def noisy(x: float, y: float, seed: int) -> dict[str, float]:
-    """A trial that keeps a worker busy for some hundredths of a second, and says which one it was."""
-    rng, end = random.Random(seed), time.perf_counter() + 0.03
+    """A trial that keeps a worker busy for a while, and says which one it was."""
+    rng, end = random.Random(seed), time.perf_counter() + BUSY
     while time.perf_counter() < end:
         pass
     with contextlib.suppress(OSError):
@@ -262,6 +266,6 @@ def workers() -> None:
                     found = px.race(options, executor=client.get_executor(), **given)
             spent = time.perf_counter() - began
             shares = {path.name: path.stat().st_size for path in Path(name).iterdir()}
-        busy = 0.03 * sum(shares.values()) / 2 / spent
+        busy = BUSY * sum(shares.values()) / 2 / spent
         print(f"{part}: {found.status}, {', '.join(found.answer)}; {found.n_trials} trials, {spent:.1f} s; ", end="")
         print(f"trials by worker {sorted(shares.values())}, each busy {100 * busy:.0f} % of all the time")

@@ -86,7 +86,8 @@ class Book:
         if self.study is None:
             settings = self.question.settings(self.opening.families())
             self.study = Study.create(self.storage, self.opening.name, settings, actor=ACTOR)
-        if self.opening.size and not self.study.status().imported:
+        # Without its journal a study that is still empty has a pilot of its own.
+        if self.opening.size and self.opening.complete and not self.study.status().imported:
             self._import()
         self.families = families_of(settings_of(self.study), self.question.objectives)
         self.values = {option: {} for option in self.question.options}

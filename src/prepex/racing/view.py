@@ -61,7 +61,6 @@ class View:
     minimise: tuple[str, ...]
     rows: tuple[Row, ...]
     n: int
-    n_first: int
     status: Status | None
     left: str
     notes: tuple[str, ...]
@@ -101,7 +100,6 @@ def look(book: Book, *, words: bool = False) -> View:
         minimise=question.minimise,
         rows=rows,
         n=total,
-        n_first=book.opening.size,
         status=status,
         left=_left(book, status),
         notes=tuple(book.notes),
