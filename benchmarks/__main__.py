@@ -1,6 +1,6 @@
 """`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
-[load] [startup] [bits] [analyse] [dialogue] [race] [race-long]
-[race-truth] [race-kills] [race-workers] [forecast] [plan]`: by default the timings, core, rules and startup.
+[load] [startup] [bits] [questions] [analyse] [dialogue] [race] [race-long]
+[race-truth] [race-kills] [race-workers] [forecast] [plan]`: by default the timings, core, rules, questions and startup.
 """
 
 import sys
@@ -18,6 +18,7 @@ from benchmarks import (
     load,
     mutations,
     plan,
+    questions,
     race,
     rules,
     startup,
@@ -29,6 +30,7 @@ from prepex._kernels import engine
 PARTS = {
     "core": core.main,
     "rules": rules.main,
+    "questions": questions.main,
     "guarantee": guarantee.main,
     "borders": borders.main,
     "study": study.main,
@@ -51,7 +53,7 @@ PARTS = {
     "plan": plan.main,
 }
 
-for name in sys.argv[1:] or ["core", "rules", "startup"]:
+for name in sys.argv[1:] or ["core", "rules", "questions", "startup"]:
     if name not in PARTS:
         sys.exit(f"benchmark must be one of {', '.join(PARTS)}, got {name!r}")
     # What is timed is compiled code, whatever would be interpreted first.

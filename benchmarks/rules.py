@@ -10,7 +10,6 @@ from benchmarks.core import Rounds, equal_front, us, verdict
 from benchmarks.timing import side_by_side
 from prepex import Cone, Gaussian, Problem, instances
 from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, Stops, play
-from prepex.limits import limits_of
 from prepex.run import Setting
 from prepex.sampling import AcceleratedPreTS, FraPPE, InformationDirected, TnS, Uniform
 from prepex.simulation import noise_of, pay_first
@@ -84,39 +83,6 @@ def whole_rounds():
     console.print(table)
 
 
-def questions():
-    """Tolerance and limits against the plain question: the same rule, pulls of the same noise."""
-    problem, n = instances.covboost(), 10_000
-    middle = dict(zip(problem.labels.objectives, np.median(problem.means, axis=0).tolist()))
-    name = problem.labels.objectives[0]
-    limits = limits_of(problem.labels, at_least={name: middle[name]})
-    pair = limits_of(problem.labels, at_least=middle)
-    asked = {
-        "tolerance": {"tolerance": 0.05},
-        "a limit": {"limits": limits},
-        "limits on all": {"limits": pair},
-        "tolerance, limit": {"tolerance": 0.05, "limits": limits},
-    }
-    table = Table(
-        "rule", "certified too", "plain", *asked, "bar", box=None, header_style="bold",
-        title="Cov-Boost: a round with a tolerance and with limits / a round without",
-    )  # fmt: skip
-    for rule, certified in (
-        (InformationDirected(follow="evidence"), False),
-        (InformationDirected(follow="margin"), True),
-        (FraPPE(), False),
-        (FraPPE(), True),
-    ):
-        plain = Run(problem, rule, n, certified=certified)
-        ratios = []
-        for question in asked.values():
-            without, within = side_by_side(plain, Run(problem, rule, n, certified=certified, **question), repeats=3)
-            ratios.append(within / without)
-        shown = [f"{ratio:.2f}" for ratio in ratios]
-        table.add_row(rule.name, "yes" if certified else "no", us(without / n), *shown, verdict(max(ratios), 1.3))
-    console.print(table)
-
-
 def scaling():
     table = Table(
         "K", "L", "|P|", "InformationDirected", "FraPPE", box=None, header_style="bold",
@@ -138,6 +104,5 @@ def scaling():
 def main():
     began = time.perf_counter()
     whole_rounds()
-    questions()
     scaling()
     console.print(f"took {time.perf_counter() - began:.0f} s")

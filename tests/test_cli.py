@@ -55,6 +55,19 @@ def test_pareto_table_and_plot(tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG") and picture.stat().st_size > 10_000
 
 
+def test_pareto_with_limits(tmp_path):
+    path = tmp_path / "means.csv"
+    path.write_text("arm,gain,cost\nA,1,5\nB,2,6\nC,3,9\nD,0,8\n")
+    words = ("pareto", str(path), "--minimise", "cost")
+    names = lambda *more: json.loads(run(*words, *more, "--format", "json").stdout)[0]["pareto_names"]  # noqa: E731
+    assert names() == ["A", "B", "C"]
+    assert names("--at-most", "cost=7") == ["A", "B"] and names("--at-least", "gain=2", "--at-most", "cost=7") == ["B"]
+    assert names("--limit", "gain + cost <= 6") == ["A"] and names("--at-most", "cost=1") == []
+    shown = run(*words, "--at-most", "cost=8", "--plot", str(tmp_path / "x.png")).output
+    assert "Limits: cost at most 8" in shown and "2 of the 3 arms that meet them are Pareto optimal" in shown
+    run(*words, "--at-most", "price=8", code=2)
+
+
 def test_who_waits_for_a_compiler_sees_each_rule_when_it_is_there(monkeypatch):
     words = ("run", "correlated", "--rule", "information", "--rule", "uniform", "--runs", "5")
     monkeypatch.setattr(engine.here, "told", True)

@@ -119,11 +119,37 @@ def test_a_study_refuses_another_value_of_what_waits_too(tmp_path):
     assert study.tell(first, {"quality": 1.0}).missing == ()
     study.tell_many([(second, [2.0, 4.0]), (third, [1.5, 5.5])])
     assert study.status().n_pulls == 4
-    # One of two: the other still says 3.2. Alone it can be corrected.
-    with pytest.raises(InputError, match="has no noise"):
-        study.correct(first, {"price": 3.5}, reason="typo")
     study.correct(second, {"price": 4.5}, reason="typo")
     assert study.status().means["b"] == (2.0, 4.5)
+
+
+def test_a_mistyped_value_is_corrected_in_every_outcome_of_the_option(tmp_path):
+    """It was told once, and is in all outcomes since: those that have entered, and those that wait."""
+    study = start(tmp_path, max_pending=8)
+    tickets = study.ask(6)
+    assert [ticket.arm for ticket in tickets] == ["a", "b", "c", "a", "b", "c"]
+    study.tell(tickets[0], {"quality": 1.0, "price": 32})
+    study.tell_many([(tickets[1], [2.0, 4.0]), (tickets[2], [1.5, 5.5])])
+    assert study.tell(tickets[3], {"quality": 1.1}).missing == ()
+    # Waits for the fifth.
+    study.tell(tickets[5], [1.5, 5.5])
+    study.correct(tickets[3], {"price": 3.2}, reason="a comma")
+    assert study.status().means["a"][1] == 3.2 and study.status().corrected == 2
+    study.correct(tickets[5], {"price": 5.0, "quality": 1.7}, reason="another list")
+    assert study.status().means["c"][1] == 5.0 and study.status().corrected == 4
+    assert study.tell(tickets[4], {"quality": 2.0}).missing == ()
+    assert study.status().means["c"] == (1.6, 5.0)
+    corrected = [event.data["outcome"] for event in study.events() if event.kind == "corrected"]
+    assert corrected == [{"price": 3.2}, {"price": 3.2}, {"price": 5.0, "quality": 1.7}, {"price": 5.0}]
+    assert Study.open(tmp_path / "x.db", "x").verify().ok
+
+
+def test_what_was_known_in_advance_is_not_corrected(tmp_path):
+    study = start(tmp_path, known={"price": PRICES})
+    ticket = study.ask()
+    study.tell(ticket, {"quality": 1.0})
+    with pytest.raises(InputError, match="has no noise and must be what is known of it"):
+        study.correct(ticket, {"price": 99.0}, reason="typo")
 
 
 def test_imports(tmp_path):

@@ -7,7 +7,20 @@ import pytest
 from fastapi.testclient import TestClient
 from typer.testing import CliRunner
 
-from prepex import Bernoulli, Cone, Experiment, Gaussian, Limit, Problem, Settings, Study, plot, simulate
+from prepex import (
+    Bernoulli,
+    Cone,
+    Exact,
+    Experiment,
+    Gaussian,
+    Limit,
+    Problem,
+    Product,
+    Settings,
+    Study,
+    plot,
+    simulate,
+)
 from prepex.cli import app as commands
 from prepex.errors import InputError
 from prepex.judge import Judge
@@ -16,6 +29,7 @@ from prepex.reasons import FEASIBLE
 from prepex.sampling import FraPPE, InformationDirected, Oracle
 from prepex.server.app import make_app
 from prepex.spoken import parse_limit
+from prepex.stopping import Certified
 from prepex.study.check import check
 
 import reference
@@ -129,7 +143,37 @@ def test_avoiding_needs_a_limit_and_a_proof(options):
         trial(avoid_infeasible=True, **options)
 
 
+@pytest.mark.parametrize("family", [Gaussian(variance=0.04), Gaussian(variance="unknown")])
+def test_what_a_known_price_rules_out_is_left_alone_at_once(family):
+    """Two outcomes, however long the pilot: one of every option at first, and one after the pilot for the tests."""
+    rng, means = np.random.default_rng(5), (1.0, 2.0, 0.7)
+    experiment = Experiment(
+        ("a", "b", "c"),
+        ("gain", "price"),
+        family=Product([family, Exact()]),
+        minimise=("price",),
+        at_most={"price": 10},
+        known={"price": {"a": 3.0, "b": 30.0, "c": 3.0}},
+        threshold=Certified(pilot=8),
+        avoid_infeasible=True,
+    )
+    while not experiment.done and experiment.n_pulls < 500:
+        arm = experiment.ask()
+        if 3 <= experiment.n_pulls < 24:
+            assert arm != "b"
+        experiment.tell(arm, {"gain": means["abc".index(arm)] + 0.2 * rng.normal()})
+    assert experiment.recommendation.status == "certified" and experiment.recommendation.arms == ("a",)
+    assert experiment.counts[1] == 2 and experiment.counts.min() == 2
+
+
 # Simulations
+
+
+@pytest.mark.parametrize("options", [{"threshold": "certified"}, {**LIMITED, "threshold": ["certified", "heuristic"]}])
+def test_simulated_avoiding_needs_a_limit_and_a_proof(options):
+    problem = Problem(MEANS, cone=Cone.orthant(2), **KNOWN, **NAMES)
+    with pytest.raises(InputError, match="avoid_infeasible must come with a limit and the certified threshold"):
+        simulate(problem, sampling=FraPPE(), avoid_infeasible=True, **options)
 
 
 def test_the_judge_agrees_with_the_slow_one():
@@ -220,6 +264,21 @@ def test_bad_limits_are_refused_at_every_door(given, message, tmp_path):
         Experiment(2, NAMES["objectives"], **given)
     with pytest.raises(InputError, match=message):
         Study.create(tmp_path / "x.db", "x", arms=2, objectives=NAMES["objectives"], **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"at_most": {"harm": 1.2}}, "'harm at most 1.2' changes nothing: every mean of Bernoulli"),
+        ({"at_least": {"gain": 0}}, "'gain at least 0'"),
+        ({"limits": [Limit({"gain": 1, "harm": 2}, at_most=3)]}, "'gain \\+ 2 harm at most 3'"),
+    ],
+)
+def test_a_limit_that_no_mean_breaks_is_said(given, words):
+    with pytest.warns(UserWarning, match=words):
+        Experiment(2, NAMES["objectives"], family=Bernoulli(), **given)
+    # Of a Gaussian every number may be the mean.
+    Experiment(2, NAMES["objectives"], family=Gaussian(variance=1.0), **given)
 
 
 # Studies, HTTP, the command line and pictures

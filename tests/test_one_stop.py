@@ -120,3 +120,13 @@ def test_a_compiled_run_is_the_live_run_with_a_limit(name, threshold):
 @pytest.mark.parametrize("name", ["gaussian", "far"])
 def test_a_compiled_run_of_a_rule_with_its_own_stop_is_the_live_run(name, rule):
     compare(ALL[name], rule, "own")
+
+
+def test_a_compiled_run_avoids_what_the_live_run_avoids():
+    means = [[1.0, 0.1], [1.1, 1.6], [0.7, 0.15]]
+    problem = Problem(means, family=Gaussian(variance=0.04), cone=Cone.orthant(2), minimise=(1,))
+    asked = {"at_most": {"objective 1": 0.5}}
+    live = compare(problem, Uniform(), "certified", **asked, avoid_infeasible=True)
+    # In turns, but for the one that was left alone.
+    assert live.counts[1] < live.counts[0] - 1
+    compare(problem, InformationDirected(), "certified", **asked, avoid_infeasible=True)

@@ -229,6 +229,7 @@ def test_a_minimised_objective_has_its_tolerance_in_its_own_units():
         ([0.1, 0.2, 0.3], "tolerance must have shape"),
         (float("nan"), "tolerance"),
         ("much", "tolerance"),
+        (b"xy", "tolerance must be numbers, one for each objective or one for all, got b'xy'"),
         ([1.0, 0.0], "tolerance must be a difference that the cone calls better"),
     ],
 )
@@ -317,7 +318,18 @@ def test_a_tie_ends(family, threshold):
         setting = Setting.make(family, *given, tolerance=[0.3, 0.3])
         judge = Judge.of(problem, [0.3, 0.3])
         size = 1, 20_000, (1, 2), 0
-        job = Job(setting, problem.means.copy(), (setting.threshold,), (0.1,), (), *size, rule.name, judge)
+        job = Job(
+            setting,
+            problem.means.copy(),
+            (setting.threshold,),
+            (0.1,),
+            (),
+            *size,
+            rule.name,
+            judge,
+            problem.family,
+            False,
+        )
         record = one_run(job)
         assert 0 < record.time[0, 0] < 20_000
         answer = np.flatnonzero(record.answer[0, 0])

@@ -18,6 +18,7 @@ from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, propose_own
+from prepex._kernels.play import MANY
 from prepex._kernels.propose import propose as propose_next
 from prepex.alternatives import Evidence
 from prepex.errors import InputError
@@ -33,8 +34,6 @@ from prepex.ties import find_tie
 from prepex.tolerance import as_given, in_words
 
 State = Literal["in", "out", "open"]
-# More pulls than any experiment has.
-MANY = 2**50
 
 
 class EarlySummaryError(InputError):
@@ -199,11 +198,9 @@ class Experiment:
         return chosen
 
     def _avoided(self) -> set[int]:
-        """Arms that are certified to break a limit and are not to be tried further; never all of them."""
-        if not self._settings.avoid_infeasible or self._course is None:
-            return set()
-        found = self._standing().broken()
-        return found if len(found) < len(self.labels.arms) else set()
+        """Arms that are certified to break a limit and are not to be tried further."""
+        avoid = self._settings.avoid_infeasible and self._course is not None
+        return self._standing().avoided() if avoid else set()
 
     def _next(self, out: Any, avoided: set[int]) -> int:
         if self._course is None:

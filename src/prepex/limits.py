@@ -8,6 +8,7 @@ Legend
 """
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -142,7 +143,7 @@ def limits_of(
 ) -> Limits | None:
     """The rows of all limits, those of single objectives first; None without any. In the user's signs, as outcomes are.
 
-    Refuses limits that no means of the family can meet together.
+    Refuses limits that no means of the family can meet together, and warns of one that all of them meet.
 
     >>> labels = Labels.make((2, 2), objectives=("gain", "toxicity"), minimise=("toxicity",))
     >>> found = limits_of(labels, at_most={"toxicity": 0.3})
@@ -171,6 +172,7 @@ def limits_of(
     named = tuple(_with_names(limit, labels) for limit in given)
     found = Limits(_checks.frozen(rows), _checks.frozen(level), named)
     _require_possible(found, labels, family)
+    _warn_of_idle(found, labels, family)
     return found
 
 
@@ -224,13 +226,26 @@ def _listed(limits: Iterable[Limit]) -> list[Limit]:
     return found
 
 
+def _ranges(labels: Labels, family: Family | None) -> tuple[Floats, Floats]:
+    """The least and the largest mean of each objective."""
+    laws = None if family is None else family.laws(len(labels.arms), len(labels.objectives))
+    codes = [None] * len(labels.objectives) if laws is None else [int(code) for code in laws.codes]
+    low, high = np.array([(-np.inf, np.inf) if code is None else range_of(code) for code in codes]).T
+    return low, high
+
+
+def _warn_of_idle(limits: Limits, labels: Labels, family: Family | None) -> None:
+    """Say so where no mean breaks a limit: it is kept, and changes nothing."""
+    low, high = _ranges(labels, family)
+    for row, level, words in zip(limits.rows, limits.level, limits.words, strict=True):
+        on = np.flatnonzero(row)
+        if np.sum(np.where(row[on] > 0.0, row[on] * low[on], row[on] * high[on])) >= level:
+            warnings.warn(f"the limit {words!r} changes nothing: every mean of {family!r} meets it", stacklevel=3)
+
+
 def _require_possible(limits: Limits, labels: Labels, family: Family | None) -> None:
     """Refuse what no means meet, naming limits of which none could be left out."""
-    ranges = [(-np.inf, np.inf)] * len(labels.objectives)
-    laws = None if family is None else family.laws(len(labels.arms), len(labels.objectives))
-    if laws is not None:
-        ranges = [range_of(int(code)) for code in laws.codes]
-    low, high = np.array(ranges).T
+    low, high = _ranges(labels, family)
     everything = list(range(len(limits)))
     if _possible(limits, everything, low, high):
         return

@@ -151,9 +151,8 @@ class Settings:
             avoid_infeasible=_checks.instance("avoid_infeasible", avoid_infeasible, bool),
             known=check_known(known, family, labels),
         )
-        if made.avoid_infeasible and (made.limits is None or not isinstance(made.threshold, Certified)):
-            what = "no limit" if made.limits is None else f"the threshold {made.threshold.name}"
-            raise InputError(f"avoid_infeasible must come with a limit and the certified threshold, got {what}")
+        if made.avoid_infeasible:
+            require_avoidable(made.limits, made.threshold)
         setting = made.setting()
         # A bad allocation or threshold is refused now, not at the first pull.
         setting.aim()
@@ -214,6 +213,13 @@ class Settings:
                 avoid_infeasible=given.get("avoid_infeasible", False),
                 known=given.get("known"),
             )
+
+
+def require_avoidable(limits: Limits | None, threshold: Threshold) -> None:
+    """Refuse `avoid_infeasible` where nothing is ever certified to break a limit."""
+    if limits is None or not isinstance(threshold, Certified):
+        what = "no limit" if limits is None else f"the threshold {threshold.name}"
+        raise InputError(f"avoid_infeasible must come with a limit and the certified threshold, got {what}")
 
 
 def with_options(function: Made) -> Made:

@@ -21,16 +21,18 @@ from prepex._kernels.course import Course
 from prepex._kernels.laws.reward import pay_law
 from prepex._kernels.ledger import standing
 from prepex._kernels.own import play_own
-from prepex._kernels.play import PYTHON, Stops, play
+from prepex._kernels.play import MANY, PYTHON, Stops, play
 from prepex.bound import characteristic_time
 from prepex.errors import InputError
-from prepex.family import draw_noise
+from prepex.family import Family, draw_noise
 from prepex.judge import Judge
 from prepex.limits import Limit, Sides, limits_of
 from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
+from prepex.settings import require_avoidable
+from prepex.standing import Standing
 from prepex.stopping import Certified, Own, Threshold, as_threshold
 from prepex.tolerance import Tolerance, as_given, check_tolerance
 
@@ -52,6 +54,8 @@ class Job:
     run: int
     rule: str
     judge: Judge
+    family: Family
+    avoid: bool
 
 
 def simulate(
@@ -71,6 +75,7 @@ def simulate(
     at_most: Sides = None,
     at_least: Sides = None,
     limits: Iterable[Limit] = (),
+    avoid_infeasible: bool = False,
     progress: Callable[[int], None] | None = None,
     begin: Callable[[int], None] | None = None,
     arrived: Callable[[Runs], None] | None = None,
@@ -87,6 +92,7 @@ def simulate(
     batch       pulls that are chosen before any of their rewards is seen
     tolerance   differences that do not matter, as in Experiment: an answer is wrong if it is not right within it
     at_most, at_least, limits   what an option must satisfy, as in Experiment
+    avoid_infeasible   as in Experiment, for the certified threshold; slow: looked at in Python before every pull
     progress    called with the number of runs just finished; `begin`, once, with the number to come; `arrived`, with
                 the runs of a rule and its thresholds as soon as they are done
 
@@ -132,6 +138,9 @@ def simulate(
     eps = check_tolerance(tolerance, problem.cone, problem.labels, problem.units)
     bounds = limits_of(problem.labels, at_most=at_most, at_least=at_least, limits=limits, family=problem.family)
     judge = Judge.of(problem, eps, bounds)
+    if _checks.instance("avoid_infeasible", avoid_infeasible, bool):
+        for threshold in thresholds:
+            require_avoidable(bounds, threshold)
     jobs: list[Job] = []
     for rule in rules:
         name = rule.name
@@ -139,15 +148,18 @@ def simulate(
             every = () if bounds is None else bounds.given
             best = characteristic_time(problem, tolerance=eps, limits=every).allocation
             rule = replace(rule, allocation=tuple(best.tolist()))
-        for group, served in product(
-            _groups(rule, thresholds), [(d,) for d in risks] if rule.samples_for_delta else [risks]
-        ):
+        # Which options are left alone depends on the threshold and on delta: a trajectory serves one of each.
+        groups = [(threshold,) for threshold in thresholds] if avoid_infeasible else _groups(rule, thresholds)
+        apart = rule.samples_for_delta or avoid_infeasible
+        for group, served in product(groups, [(d,) for d in risks] if apart else [risks]):
             for run in range(first_run, first_run + n_runs):
                 key = int(np.random.SeedSequence((seed, run, 1)).generate_state(1, np.uint64)[0])
                 setting = Setting.make(problem.family, problem.cone, problem.labels, rule, group[0], key, eps, bounds)
                 truth = np.array(problem.inner_means)
                 size = batch, max_pulls, (seed, run, 0), run
-                jobs.append(Job(setting, truth, group, served, times, *size, name, judge))
+                jobs.append(
+                    Job(setting, truth, group, served, times, *size, name, judge, problem.family, avoid_infeasible)
+                )
     if begin:
         begin(len(jobs))
     said = None if eps is None else as_given(eps, problem.units)
@@ -254,7 +266,10 @@ def one_run(job: Job) -> Record:
     while not done and pulls + job.batch <= job.max_pulls:
         if len(noise) < job.batch:
             noise = np.concatenate([noise, draw(max(CHUNK, job.batch))])
-        room = job.batch if user else min(len(noise), job.max_pulls - pulls)
+        room = job.batch if user or job.avoid else min(len(noise), job.max_pulls - pulls)
+        if job.avoid:
+            pending[:] = 0
+            pending[list(Standing(setting, course, job.family, job.deltas[0]).avoided())] = MANY
         began = time.thread_time()
         done, used = loop(course, truth, roots, noise[:room], stops, arms, pending, shift)
         seconds += time.thread_time() - began

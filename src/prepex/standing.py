@@ -249,6 +249,19 @@ class Standing:
         sure = (inst.S[:, inst.n_facets :] < 0.0) & (course.fresh.alone - paid[:, None] >= self.needed)
         return {int(k) for k in np.flatnonzero(sure.any(axis=1))}
 
+    def avoided(self) -> set[int]:
+        """The arms that need not be tried further, as they break a limit; never all of them.
+
+        What has no noise needs no test: such an arm is left alone at once, but for one outcome after the pilot, without
+        which nothing is tested.
+        """
+        inst, fresh, whole = self.course.near.inst, self.course.fresh, self.course.whole
+        on = inst.n_facets
+        known = np.any((inst.S[:, on:] < 0.0) & (inst.V[:, on:] == 0.0), axis=1)
+        known &= (fresh.N > 0.0) | (whole[kernels.PULLS] < whole[kernels.PILOT])
+        found = self.broken() | {int(k) for k in np.flatnonzero(known)}
+        return found if len(found) < len(known) else set()
+
     @property
     def near_ties(self) -> tuple[tuple[str, str], ...]:
         """Pairs of an arm of the answer and another that look equal within the tolerance; none without one."""

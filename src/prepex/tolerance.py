@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from prepex import _checks, _named
 from prepex._checks import Floats
 from prepex.cone import Cone
-from prepex.errors import InputError
+from prepex.errors import InputError, shown
 from prepex.labels import Labels
 from prepex.numerals import number
 from prepex.tables import plain_number
@@ -59,6 +59,9 @@ def check_tolerance(tolerance: Tolerance, cone: Cone, labels: Labels, units: Uni
 def _sizes(tolerance: Any, labels: Labels, units: Units) -> Any:
     """Numbers, those of `units.logs` from shares; whatever has the wrong shape, as it is."""
     given = tolerance
+    if isinstance(tolerance, bytes | bytearray | memoryview):
+        # Their entries are numbers, which nobody means.
+        raise InputError(f"tolerance must be numbers, one for each objective or one for all, got {shown(tolerance)}")
     named = _named.by_name("tolerance", tolerance, labels.objectives)
     if named is not None:
         given = [named.get(name, 0.0) for name in labels.objectives]

@@ -26,7 +26,7 @@ from prepex._kernels.instance import (
     weigh_known,
 )
 from prepex._kernels.jit import kernel, part
-from prepex._kernels.room import DRIFT, FACET, HUB, VALUE, Y, note_move
+from prepex._kernels.room import DRIFT, FACET, HUB, VALUE, Y, come_near, note_move
 from prepex._kernels.search import search
 from prepex._kernels.star import pair_bound_known
 
@@ -70,8 +70,8 @@ def move_known(ledger: Any, a: Int, mean: Floats, shift: Floats, weight: float) 
         if inst.lenient:
             for i in range(N.size):
                 if inst.mask[i]:
-                    near = reach_known(ledger, pair_bound_known(inst, np.int64(i), a, np.inf)) * (1.0 - 1e-12)
-                    ledger.key[i] = min(ledger.key[i], near)
+                    near = reach_known(ledger, pair_bound_known(inst, np.int64(i), a)) * (1.0 - 1e-12)
+                    come_near(ledger, np.int64(i), a, near)
     note_move(ledger, a)
 
 
@@ -87,7 +87,8 @@ def cost_at(inst: KnownInstance, j: Int, load: Floats, vec: Floats) -> float:
     for f in range(m):
         shift = 0.0
         for g in range(m):
-            shift += gram[f, g] * load[g] / N
+            if load[g] != 0.0:
+                shift += gram[f, g] * load[g] / N
         vec[HUB, f] = shift
         cost += load[f] * shift
         if f >= inst.n_facets and limit_gap(inst, j, f) > harder * shift:

@@ -113,20 +113,21 @@ def with_limits(
 
 def root_of(covariances: Floats) -> Floats:
     """Lower triangular B with B B' = covariance (A, L, L); zero on objectives without noise."""
-    root = np.zeros(covariances.shape)
-    noisy = np.flatnonzero(np.diagonal(covariances, axis1=1, axis2=2).any(axis=0))
-    inner = np.ix_(np.arange(len(root)), noisy, noisy)
-    root[inner] = np.linalg.cholesky(covariances[inner])
-    return root
+    return _where_noisy(np.linalg.cholesky, covariances)
 
 
 def inverse_of(covariances: Floats) -> Floats:
     """(A, L, L); zero on objectives without noise: they never move."""
-    inverse = np.zeros(covariances.shape)
+    return _where_noisy(np.linalg.inv, covariances)
+
+
+def _where_noisy(function: Any, covariances: Floats) -> Floats:
+    """Of the rows and columns of objectives with noise; zero elsewhere."""
+    found = np.zeros(covariances.shape)
     noisy = np.flatnonzero(np.diagonal(covariances, axis1=1, axis2=2).any(axis=0))
-    inner = np.ix_(np.arange(len(inverse)), noisy, noisy)
-    inverse[inner] = np.linalg.inv(covariances[inner])
-    return inverse
+    inner = np.ix_(np.arange(len(found)), noisy, noisy)
+    found[inner] = function(covariances[inner])
+    return found
 
 
 def apart(inst: Instance) -> Instance:

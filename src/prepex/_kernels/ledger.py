@@ -4,13 +4,16 @@ For every arm k the ledger keeps a lower bound on the cheapest alternative in wh
 or enters the answer), and solves only those arms whose bound is below the smallest solved value. How bounds stay valid
 while arms move is the model's affair: aging.py for known Gaussians, laws/aging.py for other laws.
 While every bound is positive no arm has changed its status, so the Pareto set itself needs no check either; with slack
-it does (`lenient`).
+it does (`lenient`), unless all arms are still near the scores at which it was last found.
 
 Legend
     key       lower bound of what it takes to change arm k's status, in the model's unit (`reach`)    (K,)
     seen      the round in which arm k was last solved                               (K,)
     rival     the j of the cheapest Remove(k, j) of last time, or -1                 (K,)
               Break(k, c) is a star whose hub is K + c: an arm of known mean, that has no gradient
+    rest      with slack: a lower bound, as `key`, of Remove(k, j) for all j but the rival       (K,)
+    place     with slack: the scores when the answer was last found                  (K, m)
+    calm      while every arm is nearer than this to its place, on every row, the answer is the same  (K,)
     best      the star that attains Z;  gradient  its dZ/dN                          (K,)
     none      no room for pieces: a search given this minimises
     own       does this ledger keep the means? `far` shares those of `near`
@@ -86,6 +89,9 @@ class Ledger(NamedTuple):
     key: Floats
     seen: Ints
     rival: Ints
+    rest: Floats
+    place: Floats
+    calm: Floats
     load: Floats
     base: Floats
     witness: Ints
@@ -117,6 +123,9 @@ def open_ledger(inst: Instance, spare: int = 256, paper: bool = False, own: bool
         key=np.full(K, -np.inf),
         seen=np.zeros(K, dtype=np.int64),
         rival=np.full(K, -1, dtype=np.int64),
+        rest=np.full(K, -np.inf),
+        place=np.zeros((K, m)),
+        calm=np.zeros(K),
         load=np.full((K, m), np.nan),
         base=np.full(K, np.nan),
         witness=np.full(K, -1, dtype=np.int64),
@@ -139,7 +148,7 @@ def forget(ledger: Ledger) -> None:
     whole = ledger.whole
     for k in range(ledger.key.size):
         ledger.key[k], ledger.base[k], ledger.load[k, 0] = -np.inf, np.nan, np.nan
-        ledger.rival[k], ledger.gradient[k] = -1, 0.0
+        ledger.rival[k], ledger.rest[k], ledger.gradient[k] = -1, -np.inf, 0.0
     whole[CHANGED], whole[SIZE], whole[STALE], whole[UNSEEN] = -1, 0, 1, 0
     ledger.real[VALUE], ledger.real[DRIFT] = np.inf, 0.0
 
@@ -162,7 +171,7 @@ def put_weights(ledger: Ledger, near: Ledger, weights: Floats) -> None:
         inst.mask[k] = other.mask[k]
         inst.front[k] = other.front[k]
     inst.size[0] = other.size[0]
-    ledger.whole[MOVED] = SEVERAL
+    ledger.whole[MOVED] = NONE
     forget(ledger)
 
 
@@ -180,7 +189,7 @@ def refresh(ledger: Ledger, slack: float) -> float:
         # The bounds hold for the complete alternatives only: look at everything again.
         ledger.inst.size[0] = find_answer(ledger.inst)
         forget(ledger)
-    elif ledger.inst.lenient and not still_outside(ledger.inst, whole[MOVED]):
+    elif ledger.inst.lenient and not still_near(ledger, whole[MOVED]):
         front_changed(ledger)
     whole[MOVED] = NONE
     if whole[STALE] == 1:
@@ -208,9 +217,56 @@ def refresh(ledger: Ledger, slack: float) -> float:
 
 
 @part
+def still_near(ledger: Ledger, a: Int) -> bool:
+    """Is the only arm that moved still near its place? Then nobody has changed the status."""
+    near = a != SEVERAL
+    if a >= 0:
+        for f in range(ledger.place.shape[1]):
+            near = near and abs(ledger.inst.S[a, f] - ledger.place[a, f]) < ledger.calm[a]
+    return bool(near)
+
+
+@part
+def settle_down(ledger: Ledger) -> None:
+    """Note where the arms are, and how far each may go before the answer can be another.
+
+    Two arms of which one is ahead by g may both go by g / 2. What keeps the answer: of two arms in it each is ahead
+    somewhere; one outside breaks a limit, or is behind an arm of the answer everywhere. Where two are level neither may
+    move at all.
+    """
+    inst, place, calm, on = ledger.inst, ledger.place, ledger.calm, ledger.inst.n_facets
+    for k in range(calm.size):
+        calm[k] = np.inf
+        for f in range(place.shape[1]):
+            place[k, f] = inst.S[k, f]
+    for k in range(calm.size):
+        room, by = 0.0, np.int64(-1)
+        for row in range(on, place.shape[1]):
+            if inst.mask[k]:
+                calm[k] = min(calm[k], place[k, row])
+            else:
+                room = max(room, -place[k, row])
+        for p in range(inst.size[0]):
+            a = inst.front[p]
+            least, most = np.inf, -np.inf
+            for f in range(on):
+                ahead = 0.5 * (1.0 - 1e-9) * (place[a, f] - place[k, f])
+                least, most = min(least, ahead), max(most, ahead)
+            if inst.mask[k] and a != k:
+                calm[k], calm[a] = min(calm[k], most), min(calm[a], most)
+            elif least >= room:
+                room, by = least, a
+        if not inst.mask[k]:
+            calm[k] = min(calm[k], room)
+            if by >= 0:
+                calm[by] = min(calm[by], room)
+
+
+@part
 def follow_answer(ledger: Ledger) -> None:
     """The answer alone, after moves: Z and its star stay as they are until `refresh` is called."""
-    if not still_outside(ledger.inst, ledger.whole[MOVED]):
+    moved = ledger.whole[MOVED]
+    if not (still_near(ledger, moved) if ledger.inst.lenient else still_outside(ledger.inst, moved)):
         front_changed(ledger)
     ledger.whole[MOVED] = NONE
 
@@ -237,6 +293,8 @@ def front_changed(ledger: Ledger) -> bool:
     for k in range(before.size):
         changed = changed or before[k] != inst.mask[k]
         before[k] = False
+    if inst.lenient:
+        settle_down(ledger)
     if changed:
         forget(ledger)
         ledger.whole[ROUND] += 1
@@ -255,6 +313,8 @@ def solve_arm(ledger: Ledger, k: Int, limit: float) -> None:
     elif whole[PAPER] == 0:
         v, n = cheapest_add(ledger, k, limit)
     ledger.key[k] = reach(ledger, v) * (1.0 - 1e-12)
+    if inst.lenient and inst.mask[k]:
+        ledger.key[k] = min(ledger.key[k], ledger.rest[k])
     if n >= 0 and v < ledger.real[VALUE]:
         for c in range(-1, whole[SIZE]):
             a = whole[CENTRE] if c < 0 else best.link[c, ARM]
@@ -281,7 +341,8 @@ def rivals(inst: Instance, i: Int, j: Int, paper: bool) -> bool:
 @part
 def cheapest_remove(ledger: Ledger, i: Int, limit: float) -> tuple[float, Int, Int]:
     """Cheapest Break(i, c), or Remove(i, j) over its rivals, the last one first: (value, constraints, hub), or
-    (bound, -1, rival). Notes the rival."""
+    (bound, -1, rival). Notes the rival, and with slack a bound of the others, by which they mostly need not be seen.
+    """
     inst, s, rival, paper = ledger.inst, ledger.search, ledger.rival[i], ledger.whole[PAPER] == 1
     best, lowest, hub = limit, np.inf, np.int64(-1)
     n: Int = np.int64(-1)
@@ -292,18 +353,30 @@ def cheapest_remove(ledger: Ledger, i: Int, limit: float) -> tuple[float, Int, I
         else:
             lowest = min(lowest, v)
     every = paper or inst.lenient
+    first, rest = np.inf, np.inf
     for p in range(-1, inst.N.size if every else inst.size[0]):
+        if p == 0 and inst.lenient and ledger.rest[i] >= reach(ledger, best):
+            rest = -np.inf
+            break
         j = rival if p < 0 else np.int64(p) if every else inst.front[p]
         if j < 0 or (p >= 0 and j == rival) or not rivals(inst, i, j, paper):
             continue
-        v = pair_bound(inst, i, j, best if inst.lenient else np.inf)
+        v = pair_bound(inst, i, j)
         if v < best:
             v = remove(inst, i, j, s)
         if v < best:
+            if 0 <= hub < inst.N.size:
+                rest = min(rest, best)
             best, hub, n = v, np.int64(j), keep_star(s.star, inst.S.shape[1], s.leaf)
             ledger.rival[i] = hub
         else:
             lowest = min(lowest, v)
+            if p < 0:
+                first = v
+            else:
+                rest = min(rest, v)
+    if inst.lenient and rest > -np.inf:
+        ledger.rest[i] = reach(ledger, rest if ledger.rival[i] == rival else min(rest, first)) * (1.0 - 1e-12)
     if n < 0:
         best, hub = lowest, np.int64(rival)
     return best, n, hub
@@ -320,8 +393,11 @@ def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
     limit = np.nextafter(ledger.real[VALUE] * (1.0 + 1e-12) + slack, np.inf)
     count: Int = np.int64(0)
     paper = ledger.whole[PAPER] == 1
+    within, farthest = np.inf, np.inf
     for k in range(key.size):
-        if key[k] > reach(ledger, limit) or (paper and not inst.mask[k]):
+        if limit < within:
+            within, farthest = limit, reach(ledger, limit)
+        if key[k] > farthest or (paper and not inst.mask[k]):
             continue
         if not inst.mask[k]:
             _, count = search(inst, np.int64(k), limit, s, pieces, count)
@@ -335,8 +411,11 @@ def collect(ledger: Ledger, slack: float, pieces: Pieces) -> Int:
                 hub = np.int64(key.size + row - inst.n_facets)
                 count = record(pieces, count, hub, k, v, s.leaf, keep_star(s.star, np.int64(1), s.leaf))
                 limit = lowered(pieces, count, limit)
+        single = inst.lenient and ledger.rest[k] > farthest
         for j in range(key.size):
-            if rivals(inst, k, j, paper) and pair_bound(inst, np.int64(k), np.int64(j), limit) < limit:
+            if single and j != ledger.rival[k]:
+                continue
+            if rivals(inst, k, j, paper) and pair_bound(inst, np.int64(k), np.int64(j)) < limit:
                 v = remove(inst, np.int64(k), np.int64(j), s)
                 if v < limit:
                     count = record(pieces, count, j, k, v, s.leaf, keep_star(s.star, inst.S.shape[1], s.leaf))

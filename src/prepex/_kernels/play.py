@@ -20,8 +20,11 @@ from prepex._kernels.ledger import standing
 from prepex._kernels.observe import margin_from, observe_rule
 from prepex._kernels.propose import propose_rule
 from prepex._kernels.reward import pay
+from prepex._kernels.rules.tracking import least_pulled
 
 PYTHON, HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN = -1, 0, 1, 2, 3
+# Of an arm that is not to be tried further, as many pulls seem to be out: more than any run has.
+MANY = 2**50
 
 observe, propose = part(observe_rule), part(propose_rule)
 
@@ -99,6 +102,9 @@ def play(
         else:
             for b in range(size):
                 arms[b] = propose(course, pending, np.int64(b))
+                if pending[arms[b]] >= MANY:
+                    # The rule's next test is of such an arm: the least tried one in its place.
+                    arms[b] = least_pulled(course, pending)
                 pending[arms[b]] += 1
         for b in range(size):
             a = arms[b]

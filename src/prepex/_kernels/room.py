@@ -159,6 +159,14 @@ def note_move(ledger: Any, a: Int) -> None:
 
 
 @part
+def come_near(ledger: Any, i: Int, a: Int, near: float) -> None:
+    """Arm a, which has moved, may beat i of the answer from `near` on."""
+    ledger.key[i] = min(ledger.key[i], near)
+    if ledger.rival[i] != a:
+        ledger.rest[i] = min(ledger.rest[i], near)
+
+
+@part
 def touch(ledger: Any, a: Int) -> None:
     """Arm a is another: the star that attains Z must be solved again if it may be one of it."""
     whole = ledger.whole

@@ -130,7 +130,7 @@ def search(inst: Instance, j: Int, limit: float, s: Search, pieces: Pieces, coun
     v = start(inst, j, s, cap)
     level[START, 0] = 0
     d, opening = 0, True
-    if base > 0 and v >= best:
+    if v > 0.0 and v >= best:
         # Too dear to meet the limits alone.
         d, lowest = -1, v
     while d >= 0:

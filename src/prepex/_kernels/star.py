@@ -354,15 +354,10 @@ def break_known(inst: KnownInstance, i: Int, row: Int, s: Search) -> float:
 
 
 @part
-def pair_bound_known(inst: KnownInstance, i: Int, j: Int, enough: float) -> float:
-    """A lower bound of Remove(i, j): its dearest single row, or the first that is enough.
-
-    Zero iff j already dominates or equals i, and may.
-    """
+def pair_bound_known(inst: KnownInstance, i: Int, j: Int) -> float:
+    """A lower bound of Remove(i, j): its dearest single row. Zero iff j already dominates or equals i, and may."""
     bound = 0.0
     for f in range(inst.n_facets):
-        if bound >= enough:
-            break
         ahead = gap(inst, i, j, f)
         if ahead > 0.0:
             bound = max(bound, 0.5 * ahead * ahead / spread(inst, i, j, f))
@@ -407,18 +402,29 @@ def start_known(inst: KnownInstance, j: Int, s: Search, cap: float) -> float:
             alone = 0.5 * real[c, GAP] * real[c, GAP] / inst.V[j, row]
             if alone > v:
                 v, hardest = alone, np.int64(c)
-    if 0.0 < v < np.inf:
-        # Mostly the hub meets all limits once it meets the hardest.
-        own, at, met = covariance_row(gram, j), inst.n_facets + hardest, True
-        real[hardest, Y] = real[hardest, GAP] / inst.V[j, at]
+    met = not 0.0 < v < np.inf
+    own = covariance_row(gram, j)
+    for turn in range(2):
+        # Mostly the hub meets all limits once it meets the hardest, or all that it breaks, each for itself.
+        if met:
+            break
+        v, met = 0.0, True
         for f in range(inst.S.shape[1]):
-            vec[HUB, f] = gram[own, f, at] * real[hardest, Y] / inst.N[j]
+            vec[HUB, f] = 0.0
         for c in range(n_limits(inst)):
-            met = met and (c == hardest or real[c, GAP] <= vec[HUB, inst.n_facets + c])
-        if not met:
-            v = settle(s.star, n_limits(inst), np.int64(-1), gram[own], inst.N[j], s.desk)
-            for f in range(inst.S.shape[1]):
-                vec[HUB, f] = vec[SHIFT, f]
+            at = inst.n_facets + c
+            if c == hardest or (turn == 1 and real[c, GAP] > 0.0):
+                real[c, Y] = real[c, GAP] / inst.V[j, at]
+                v += 0.5 * real[c, Y] * real[c, GAP]
+                for f in range(inst.S.shape[1]):
+                    vec[HUB, f] += gram[own, f, at] * real[c, Y] / inst.N[j]
+        for c in range(n_limits(inst)):
+            left = real[c, GAP] - vec[HUB, inst.n_facets + c]
+            met = met and (abs(left) <= ROUNDING * real[c, GAP] if real[c, Y] > 0.0 else left <= 0.0)
+    if not met:
+        v = settle(s.star, n_limits(inst), np.int64(-1), gram[own], inst.N[j], s.desk)
+        for f in range(inst.S.shape[1]):
+            vec[HUB, f] = vec[SHIFT, f]
     return v
 
 

@@ -117,25 +117,34 @@ def pareto(
     cone: Annotated[list[str] | None, typer.Option("--cone", help=CONE_HELP + "; may be repeated")] = None,
     objective: Objective = None,
     minimise: Minimise = None,
+    at_most: AtMostOption = None,
+    at_least: AtLeastOption = None,
+    limit: LimitOption = None,
     plot: Annotated[Path | None, typer.Option(help="Draw two objectives to this png, svg or pdf file.")] = None,
     format: FormatOption = Format.table,
 ) -> None:
-    """The Pareto set of known means, under one cone or several."""
+    """The Pareto set of known means, under one cone or several; with limits, of the options that meet them."""
     from prepex.cli import show
     from prepex.cli.source import parse_cone, read_problem
+    from prepex.judge import Judge
+    from prepex.limits import limits_of
 
     with errors():
         problem = read_problem(source, objectives=objective or (), minimise=minimise or (), order_only=True)
         cones = [parse_cone(text, problem.labels.objectives) for text in cone or ["orthant"]]
+        given = parse_limits(at_most or (), at_least or (), limit or ())
+        limits = limits_of(problem.labels, **given, family=problem.family)
+        judges = [Judge.of(problem.with_cone(order), limits=limits) for order in cones]
         if plot is not None:
             from prepex.plot import fronts
 
-            fronts(problem, cones, path=plot)
+            fronts(problem, cones, **given, path=plot)
             typer.echo(f"wrote {plot}", err=True)
         if format is Format.json:
-            show.show_json([show.problem_document(problem, order) for order in cones])
+            pairs = zip(cones, judges, strict=True)
+            show.show_json([show.problem_document(problem, order, judge) for order, judge in pairs])
         else:
-            show.show_pareto(problem, cones)
+            show.show_pareto(problem, cones, judges, limits)
 
 
 @app.command()
@@ -177,6 +186,9 @@ def run(
     at_most: AtMostOption = None,
     at_least: AtLeastOption = None,
     limit: LimitOption = None,
+    avoid_infeasible: Annotated[
+        bool, typer.Option("--avoid-infeasible", help="As in a study; for the certified threshold, and slower.")
+    ] = False,
     save: Annotated[Path | None, typer.Option(help="Write all runs to this csv, json or parquet file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the stopping times to this png, svg or pdf file.")] = None,
     format: FormatOption = Format.table,
@@ -214,6 +226,7 @@ def run(
                 batch=batch,
                 tolerance=parse_tolerance(tolerance or ()),
                 **parse_limits(at_most or (), at_least or (), limit or ()),
+                avoid_infeasible=avoid_infeasible,
                 **watched,
             )
         if save is not None:

@@ -16,6 +16,7 @@ from prepex.cli.shared import escape
 from prepex.cone import Cone
 from prepex.instances import INSTANCES
 from prepex.judge import Judge
+from prepex.limits import Limits
 from prepex.numerals import measured, number, plural
 from prepex.problem import Problem
 from prepex.runs import Runs, Summary, summarise
@@ -35,9 +36,9 @@ def show_json(document: Any) -> None:
     print(json.dumps(document, indent=2))
 
 
-def problem_document(problem: Problem, cone: Cone, judge: Judge | None = None) -> dict[str, Any]:
-    """What the problem is, and its Pareto set under the cone, or what the judge, who knows limits, says it is."""
-    mask = cone.pareto_mask(problem.benefits) if judge is None else judge.pareto
+def problem_document(problem: Problem, cone: Cone, judge: Judge) -> dict[str, Any]:
+    """What the problem is, and its Pareto set under the cone, as the judge, who knows limits, says it is."""
+    mask = judge.pareto
     return {
         "n_arms": problem.n_arms,
         "objectives": list(problem.labels.objectives),
@@ -115,19 +116,23 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], judge: Judge
         console.print(f"  and {len(bound.alternatives) - 3} more (--format json lists all)")
 
 
-def show_pareto(problem: Problem, cones: list[Cone]) -> None:
+def show_pareto(problem: Problem, cones: list[Cone], judges: list[Judge], limits: Limits | None = None) -> None:
     """One column of marks for each cone; only arms in some Pareto set."""
-    masks = [cone.pareto_mask(problem.benefits) for cone in cones]
+    masks = [judge.pareto for judge in judges]
     signs = [f"{escape(o)} ({'min' if o in problem.labels.minimise else 'max'})" for o in problem.labels.objectives]
     table = Table("arm", "", *signs, *(escape(repr(cone)) for cone in cones), box=None, header_style="bold")
     for k in np.any(masks, axis=0).nonzero()[0]:
         numbers = (number(value, 5) for value in problem.means[k])
         table.add_row(str(k), escape(problem.labels.arms[k]), *numbers, *("yes" if mask[k] else "" for mask in masks))
     console.print(table)
+    among = plural(problem.n_arms, "arm")
+    if limits is not None:
+        console.print(f"Limits: {escape(', '.join(limits.words))}")
+        among = f"the {plural(int(judges[0].feasible.sum()), 'arm')} that meet them"
     for cone, mask in zip(cones, masks, strict=True):
         n = int(mask.sum())
         verb = "is" if n == 1 else "are"
-        console.print(f"{escape(repr(cone))}: {n} of {plural(problem.n_arms, 'arm')} {verb} Pareto optimal")
+        console.print(f"{escape(repr(cone))}: {n} of {among} {verb} Pareto optimal")
 
 
 def runs_document(runs: Runs, tol: float) -> dict[str, Any]:

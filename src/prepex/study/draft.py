@@ -120,3 +120,17 @@ class Draft:
     def find(self, token: str) -> Case:
         """The pull of a token."""
         return find_case(self.log, token, self.events)
+
+    def same_of(self, case: Case, values: Mapping[str, float]) -> list[tuple[Case, dict[str, float]]]:
+        """The other pulls of the same option that count and say something else than `values`, and what is to change."""
+        about: dict[int, list[Event]] = {}
+        for event in self.log.since(-1) if values else ():
+            if event.pull is not None:
+                about.setdefault(event.pull, []).append(event)
+        found = []
+        for number, events in about.items():
+            other = Case(events)
+            if other.arm == case.arm and number != case.pull and other.voided is None:
+                told = {name: value for name, value in values.items() if other.values.get(name, value) != value}
+                found += [(other, told)] if told else []
+        return found

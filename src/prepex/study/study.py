@@ -19,7 +19,7 @@ import numpy as np
 
 from prepex import __version__, _checks, _named, tables
 from prepex.errors import InputError, shown
-from prepex.exact import filled, require_agreement
+from prepex.exact import filled, require_agreement, table_of
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
 from prepex.foresight.forecast import SECONDS, Forecast
 from prepex.foresight.onward import copy_of
@@ -231,7 +231,8 @@ class Study:
     def correct(self, token: str | Ticket, outcome: Outcome, *, reason: str, actor: str = "") -> None:
         """Replace what was told of a pull; its place in the order stays. The guarantee then rests on your reason.
 
-        Of a summary, its means.
+        Of a summary, its means. What has no noise is the same in every outcome of an option: it is corrected in all
+        of them, each with an event of its own.
         """
         token, reason = _token(token), words.check_reason(reason)
         foreseen = self._foresee("corrected", token, outcome, reason)
@@ -240,6 +241,8 @@ class Study:
             changed = case.correction(_values(outcome, draft.state, case, fill=False))
             if changed:
                 draft.add("corrected", case.pull, {"token": token, "outcome": changed, "reason": reason})
+            for other, values in draft.same_of(case, _noiseless(changed, draft.state.experiment)):
+                draft.add("corrected", other.pull, {"token": other.token, "outcome": values, "reason": reason})
 
     def void(self, token: str | Ticket, *, reason: str, actor: str = "") -> None:
         """A pull that does not count, told or not. A summary is voided as a whole.
@@ -295,6 +298,9 @@ class Study:
             if kind == "corrected":
                 data["outcome"] = case.correction(_values(outcome, state, case, fill=False))
             if case.pull in state.line.pulls or case.voided is not None or data.get("outcome") == {}:
+                return None
+            if _noiseless(data.get("outcome", {}), state.experiment):
+                # More than one pull may have to be corrected.
                 return None
         with self._session.glancing() as log:
             return Foreseen(log, kind, case.pull, data)
@@ -531,19 +537,25 @@ def _written(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _values(outcome: Outcome, state: State, case: Case, fill: bool = True) -> dict[str, float]:
-    """By name. `fill`: with what is known without noise and need not be told; else only what is given, corrected.
-
-    What has entered is compared with all the rest when it is told anew.
-    """
+    """By name. `fill`: with what is known without noise and need not be told; else only what is given, corrected,
+    which must agree with what was known in advance."""
     experiment, objectives = state.experiment, state.experiment.labels.objectives
     if not experiment.exact:
         return ingest.outcome_values(outcome, objectives, experiment.family, case.n)
-    sure = ingest.sure_values(state, case.pull)[case.arm]
-    given = filled(outcome, sure, objectives, "outcome") if fill else outcome
-    values = ingest.outcome_values(given, objectives, experiment.family, case.n)
-    if fill or case.pull in state.line.pulls:
-        ingest.require_sure(values, sure, experiment.labels.arms[case.arm], objectives)
+    if fill:
+        sure = ingest.sure_values(state, case.pull)[case.arm]
+        outcome = filled(outcome, sure, objectives, "outcome")
+    else:
+        sure = table_of(state.config.settings.get("known"), experiment.labels)[case.arm]
+    values = ingest.outcome_values(outcome, objectives, experiment.family, case.n)
+    ingest.require_sure(values, sure, experiment.labels.arms[case.arm], objectives)
     return values
+
+
+def _noiseless(values: Mapping[str, float], experiment: Experiment) -> dict[str, float]:
+    """Those of objectives without noise."""
+    exact = [experiment.labels.objectives[q] for q in experiment.exact]
+    return {name: value for name, value in values.items() if name in exact}
 
 
 def _require_pilot_over(experiment: Experiment, path: str | os.PathLike[str], row: ingest.Row) -> None:

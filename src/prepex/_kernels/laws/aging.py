@@ -20,7 +20,7 @@ from prepex._kernels.instance import Floats, Int, escaped, gap
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import any_shared, pool_variances, put_mean, weigh_law
 from prepex._kernels.laws.pair import escape_bound, facet_cost, limit_bound, pair_bound_law
-from prepex._kernels.room import STALE, VALUE, note_move
+from prepex._kernels.room import STALE, VALUE, come_near, note_move
 from prepex._kernels.search import search
 
 
@@ -53,6 +53,8 @@ def follow_drift(ledger: Any) -> None:
             weigh_law(inst, np.int64(k))
         if key[k] > 0.0:
             key[k] *= inst.drift[0] * (1.0 - 1e-12)
+        if ledger.rest[k] > 0.0:
+            ledger.rest[k] *= inst.drift[0] * (1.0 - 1e-12)
         base[k] *= inst.drift[0] * (1.0 - 1e-12)
     ledger.whole[STALE] = 1
 
@@ -67,12 +69,12 @@ def move_law(ledger: Any, a: Int, mean: Floats, shift: Floats, weight: float) ->
     weigh_law(inst, a)
     if any_shared(inst):
         follow_drift(ledger)
-    key[a], base[a] = -np.inf, np.nan
+    key[a], base[a], ledger.rest[a] = -np.inf, np.nan, -np.inf
     if inst.mask[a] or inst.lenient:
         for k in range(key.size):
             if inst.mask[k]:
                 if k != a:
-                    key[k] = min(key[k], pair_bound_law(inst, np.int64(k), a, np.inf))
+                    come_near(ledger, np.int64(k), a, pair_bound_law(inst, np.int64(k), a))
             elif inst.mask[a]:
                 if ledger.witness[k] == a:
                     base[k] = max(escape_bound(inst, a, np.int64(k)), limit_bound(inst, np.int64(k)))

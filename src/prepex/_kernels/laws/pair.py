@@ -246,15 +246,10 @@ def facet_bound(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
 
 
 @part
-def pair_bound_law(inst: LawInstance, i: Int, j: Int, enough: float) -> float:
-    """A lower bound of Remove(i, j): its dearest single row, or the first that is enough.
-
-    Zero iff j already dominates or equals i, and may.
-    """
+def pair_bound_law(inst: LawInstance, i: Int, j: Int) -> float:
+    """A lower bound of Remove(i, j): its dearest single row. Zero iff j already dominates or equals i, and may."""
     bound = 0.0 if inst.mask[j] else limit_bound(inst, j)
     for f in range(inst.n_facets):
-        if bound >= enough:
-            break
         if gap(inst, i, j, f) > 0.0:
             bound = max(bound, facet_bound(inst, i, j, np.int64(f)))
     return bound
