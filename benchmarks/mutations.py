@@ -1,6 +1,8 @@
 """Every leaf of certificates and logs of every kind replaced by something else: the checker must refuse each.
 
-`python -m benchmarks mutations` is the full product; tests/test_study_mutations.py takes a sample.
+`python -m benchmarks mutations` replaces every part of every certificate by every value, and every part of the config
+and of three events of each log, those of at most LONG events, by a seeded SHARE of the values, at least one: a changed
+log is read from its beginning. tests/test_study_mutations.py takes a sample of both.
 
 Legend
     case     a genuine certificate and its log
@@ -55,8 +57,8 @@ TRUTH = {
     "Exponential": (9.0, 0.3),
     "LogNormal": (9.0, 1.1),
 }
-# Logs of more events than this are not changed: each change is read from the beginning.
-LONG = 100
+# Logs of more events than this are not changed: each change is read from the beginning. Of the values of a part.
+LONG, SHARE = 100, 0.08
 HIGH = {"a": (True, False), "b": (False, True), "c": (False, False)}
 Plan = tuple[str, str, str, str, str]
 # What a study may ask beyond the Pareto set, by name.
@@ -234,6 +236,12 @@ def others(value: Any) -> Iterator[Any]:
             yield {other.upper() if other == name else other: part for other, part in value.items()}
 
 
+def some(values: Iterator[Any], rng: random.Random, share: float) -> list[Any]:
+    """So many of them, but one at least."""
+    every = list(values)
+    return every if share >= 1.0 else rng.sample(every, max(1, round(share * len(every))))
+
+
 def alike(a: Any, b: Any) -> bool:
     """The same, or real numbers (lists of them) that differ by less than the checker looks at: nothing is changed."""
     if isinstance(a, list) and isinstance(b, list):
@@ -287,14 +295,12 @@ def log_changes(
     lines: list[str], rng: random.Random, events: int, share: float = 1.0
 ) -> Iterator[tuple[str, list[str]]]:
     """The parts of the config and of some events replaced, as they are and with hashes made anew; and whole events
-    left out, doubled, exchanged, or added. `share`: of all these, about so many."""
+    left out, doubled, exchanged, or added. `share`: of the values of a part, about so many."""
     documents = [json.loads(line) for line in lines]
     chosen = [0, *sorted(rng.sample(range(1, len(lines)), min(events, len(lines) - 1)))]
     for place in chosen:
         for at, part in nodes(documents[place]):
-            for value in others(part):
-                if same(value, part) or rng.random() > share:
-                    continue
+            for value in some((other for other in others(part) if not same(other, part)), rng, share):
                 try:
                     event = replaced(documents[place], at, value)
                     forged = sealed([*documents[:place], event, *documents[place + 1 :]], place)
@@ -321,7 +327,7 @@ def forged_heads(
     case: Case, rng: random.Random, events: int, share: float = 1.0
 ) -> Iterator[tuple[str, str, list[str]]]:
     """Logs with hashes made anew, and a certificate that names their last hash: what an attacker can do who may write
-    both. Only changes that no study could have written, or that change what was observed."""
+    both. Only changes that no study could have written, or that change what was observed; `share` as in log_changes."""
     documents = [json.loads(line) for line in case.lines]
     told = {event["pull"] for event in documents if event["kind"] == "told"}
     amended = {event["pull"] for event in documents if event["kind"] in ("corrected", "voided")}
@@ -330,16 +336,14 @@ def forged_heads(
         for at, part in nodes(event):
             if not at or at == ("hash",) or isinstance(part, dict | list) or at[:2] == ("data", "settings"):
                 continue
-            for value in others(part):
+            for value in some((other for other in others(part) if not same(other, part)), rng, share):
                 free = at[-1] in ("actor", "version", "reason", "source", "digest", "time", "token", "name", "lease")
                 counts = event["pull"] in told - amended or event["kind"] == "imported"
-                if same(value, part) or (free and isinstance(value, str | float)) or (free and value is None):
+                if free and (value is None or isinstance(value, str | float)):
                     continue
                 if at[:1] == ("data",) and not free and not counts:
                     continue
                 if "outcome" in at and isinstance(value, float) and abs(value - part) < 1e-3:
-                    continue
-                if rng.random() > share:
                     continue
                 try:
                     lines = sealed(replaced(documents, (place, *at), value), place)
@@ -363,11 +367,11 @@ def measure(plan: Plan, folder: Path, rng: random.Random) -> tuple[Counter[str],
         if checker.check(text).ok:
             accepted.append(f"{case.name}: {what}")
     if len(case.lines) <= LONG:
-        for what, lines in log_changes(case.lines, rng, 3):
+        for what, lines in log_changes(case.lines, rng, 3, SHARE):
             counts["changed logs"] += 1
             if Checker(lines).check(case.certificate).ok:
                 accepted.append(f"{case.name}: {what}")
-        for what, text, lines in forged_heads(case, rng, 3):
+        for what, text, lines in forged_heads(case, rng, 3, SHARE):
             counts["changed logs with a certificate that names their head"] += 1
             if Checker(lines).check(text).ok:
                 accepted.append(f"{case.name}: {what}, and its head")
@@ -375,7 +379,7 @@ def measure(plan: Plan, folder: Path, rng: random.Random) -> tuple[Counter[str],
 
 
 def main(chosen: Sequence[Plan] | None = None) -> None:
-    """The full product, or that of some plans."""
+    """Of all plans, or some."""
     began, total, accepted = time.perf_counter(), Counter[str](), list[str]()
     with tempfile.TemporaryDirectory() as folder:
         for number, plan in enumerate(chosen or [*plans()]):

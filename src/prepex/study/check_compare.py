@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Document = Mapping[str, Any]
 
-# A mean, relative to the largest outcome, at most; a sum of squares; scores nearer than TIED of the largest are level.
-MEAN, SQUARES, TIED = 1e-10, 1e-9, 1e-12
+# A mean, relative to the largest outcome, at most; a sum of squares.
+MEAN, SQUARES = 1e-10, 1e-9
 # Evidence of facets that differs by less is level.
 LEVEL = 1e-6
 
@@ -103,14 +103,16 @@ def testable(facts: Facts) -> bool:
 
 def compare_front(front: Bools, design: Design, facts: Facts, result: Result) -> None:
     """Every arm that is stated to look Pareto optimal does, and no other. Scores that are level go either way."""
-    m, level = design.n_facets, design.levels(facts.origin)
-    close = TIED * (np.abs(design.W) @ facts.reach + np.abs(level))
+    m, level, off = design.n_facets, design.levels(facts.origin), facts.rounding(design)
     S, over = facts.whole.score[:, :m], facts.whole.score[:, m:] - level[m:]
-    surely, maybe = (np.asarray(np.all(over > sign * close[m:], axis=1)) for sign in (1.0, -1.0))
+    # Without noise, on its limit is within it, and level is not behind.
+    met = (over > off[:, m:]) | (design.certain[m:] & (over >= off[:, m:]))
+    surely, maybe = np.asarray(np.all(met, axis=1)), np.asarray(np.all(over >= -off[:, m:], axis=1))
     for k, arm in enumerate(design.arms):
-        ahead, others = S - S[k], np.arange(len(S)) != k
-        beaten = np.any((ahead > close[:m]).all(axis=1) & surely)
-        behind = np.any((ahead >= -close[:m]).all(axis=1) & maybe & others) or not surely[k]
+        ahead, others, close = S - S[k], np.arange(len(S)) != k, off[:, :m] + off[k, :m]
+        above = (ahead > close) | (design.certain[:m] & (ahead >= close))
+        beaten = np.any(above.all(axis=1) & (ahead > close).any(axis=1) & surely)
+        behind = np.any((ahead >= -close).all(axis=1) & maybe & others) or not surely[k]
         result.expect("pareto", bool(maybe[k] and not beaten if front[k] else behind), f"not so of {arm}")
 
 

@@ -55,9 +55,7 @@ class Stars:
             if law == "shared":
                 self.laws[q] = "gaussian"
                 self.scale[:, q] = square.sum() / free if free >= 2 and square.sum() > 0 else BLIND
-        # Rows that nothing can move.
-        noisy = np.array([law != "exact" for law in self.laws] or [True] * L)
-        self.exact = ~np.any(self.rows[:, noisy] != 0.0, axis=1)
+        self.exact, self.off = design.certain, facts.rounding(design)
         single = bool(((self.rows != 0.0).sum(axis=1) == 1).all())
         # Facets of one objective each: the hub pools with the arms above it, convex or not.
         self.plain = bool(self.laws) and single and "student" not in self.laws and not self.slack.any()
@@ -187,7 +185,7 @@ class Stars:
                 laws = list(zip(self.laws, self.scale[i].tolist()))
                 cost = to_border(laws, float(self.N[i]), self.M[i].tolist(), g, off, level, float(self.cap[i]))
             cost = math.inf if self.exact[m + c] and off >= 0 else cost
-            found = min(found, cost if off > 0 or self.exact[m + c] else 0.0)
+            found = min(found, cost if off > 0 or (off == 0 and self.exact[m + c]) else 0.0)
         return found
 
     def add(self, j: int, front: Iterable[int], ceiling: float) -> float:
@@ -195,7 +193,10 @@ class Stars:
         front = list(front)
         rest = self.S[front] - self.W @ self.M[0]
         best = min(float(self.cap[[j, *front]].min()), ceiling)
-        size = 1e-12 * (np.abs(self.S).max(axis=0) + 1e-300)
+        size, certain = 1e-12 * (np.abs(self.S).max(axis=0) + 1e-300), self.exact[: len(self.W)]
+        # What nothing moves is compared as it is; where nothing is noise, to be level is not to escape.
+        gap = self.S[front] - self.S[j] + self.slack[: len(self.W)]
+        fixed = gap >= -(self.off[front] + self.off[j])[:, : len(self.W)]
         nodes: list[Links] = [self.own]
         possible = False
         while nodes and best > 0:
@@ -208,8 +209,7 @@ class Stars:
                 continue
             left = rest - scores + self.slack[: len(self.W)]
             left[[front.index(a) for a, _ in links if a >= 0]] = 0.0
-            # Where nothing is noise, to be level is not to escape.
-            above = (left > np.where(self.exact[: left.shape[1]], -size, size)).all(axis=1)
+            above = np.where(certain, fixed, left > size).all(axis=1)
             above[[front.index(a) for a, _ in links if a >= 0]] = False
             if not above.any():
                 best, possible = value, True

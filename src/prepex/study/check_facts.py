@@ -23,6 +23,8 @@ from prepex.study.check_read import refuse
 
 Floats = NDArray[np.float64]
 Document = Mapping[str, Any]
+# Scores nearer than TIED of the largest are level; sums of numbers without noise nearer than EXACT of their own.
+TIED, EXACT = 1e-12, 1e-15
 
 
 @dataclass
@@ -92,6 +94,12 @@ class Design:
         """As they are compared (n, L): logarithms of some, nan where there is none."""
         return np.where(self.logs, np.log(np.where(self.logs, values, 1.0)), values)
 
+    @property
+    def certain(self) -> NDArray[np.bool_]:
+        """Rows that nothing can move: all that they look at has no noise (m,)."""
+        noisy = [q for q in range(len(self.objectives)) if q not in self.exact]
+        return ~np.any(self.W[:, noisy] != 0.0, axis=1)
+
     def levels(self, origin: Floats) -> Floats:
         """Of outcomes less `origin`."""
         return np.where(np.arange(len(self.W)) < self.n_facets, 0.0, self.level - self.W @ origin)
@@ -125,6 +133,14 @@ class Facts:
     # What was computed from them, by the Pareto set: many certificates may be checked against one log.
     known: dict[bytes, Any] = field(default_factory=dict)
 
+    def rounding(self, design: Design) -> Floats:
+        """How far scores may be off (K, m). What has no noise is compared as it was told: only sums of it are rounded,
+        each by its own size, however large others are."""
+        size = np.abs(self.whole.mean) @ np.abs(design.W.T) + np.abs(design.level)
+        alone = np.count_nonzero(design.W, axis=1) == 1
+        common = np.abs(design.W) @ self.reach + np.abs(design.levels(self.origin))
+        return np.where(design.certain, np.where(alone, 0.0, EXACT * size), TIED * common)
+
     @classmethod
     def observed(cls, blocks: Sequence[Block], design: Design) -> "Facts":
         """From the log."""
@@ -157,7 +173,7 @@ class Facts:
         _require_exact(tried, mean[tried], design)
         peak = np.nan_to_num(np.abs(mean)).max(axis=0)
         origin = design.origin(np.nan_to_num(mean[0]))
-        score = (mean - origin) @ design.W.T
+        score = check_laws.scores(mean - origin, design.W)
         whole = Sample(n, mean - origin, np.zeros((K, L)), score, np.zeros((K, m)))
         if "after_pilot" not in arms[0]:
             # Whether the pilot is over cannot be seen from the counts alone, but with one arm.

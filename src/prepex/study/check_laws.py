@@ -25,6 +25,14 @@ RANGES = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf), "exponential": (0
 CERTAIN = 1e6
 
 
+def scores(rows: Floats, W: Floats) -> Floats:
+    """rows W' (n, m), term by term: equal rows have equal scores, which a product of matrices may round up or down."""
+    total = np.zeros((len(rows), len(W)))
+    for q in range(W.shape[1]):
+        total += rows[:, q : q + 1] * W[:, q]
+    return total
+
+
 @dataclass
 class Sample:
     """Outcomes of all arms, as far as the tests look at them."""
@@ -40,7 +48,7 @@ class Sample:
         """From outcomes, and summaries of `size` outcomes as so many copies; nan for an arm without any."""
         n = np.bincount(arm, weights=size, minlength=K).astype(float)
         found: list[Floats] = [n]
-        for rows in (values, values @ W.T):
+        for rows in (values, scores(values, W)):
             mean, square = np.full((K, rows.shape[1]), np.nan), np.zeros((K, rows.shape[1]))
             for k in np.flatnonzero(n):
                 own, weight = rows[arm == k], size[arm == k]

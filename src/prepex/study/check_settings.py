@@ -8,6 +8,7 @@ Legend
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -163,15 +164,23 @@ def _require_single(given: Any) -> None:
 
 def _require_cone(given: Any, L: int) -> None:
     fields("cone", given, ("facets", "name"), ("statements",))
-    facets = numbers("facets", given["facets"], (None, L))
-    whole("facets", len(facets), 1, MOST_FACETS)
-    if np.any(np.abs(np.linalg.norm(facets, axis=1) - 1.0) > SAME) or np.linalg.matrix_rank(facets, tol=SAME) < L:
-        refuse("facets", "unit rows of a pointed cone", given["facets"])
-    if _depth(facets) <= SAME:
-        refuse("facets", "those of a cone with an interior", given["facets"])
-    _require_cone_name(text("cone", given["name"]), facets)
+    rows = numbers("facets", given["facets"], (None, L))
+    _require_rows(tuple(map(tuple, rows.tolist())), text("cone", given["name"]))
     if "statements" in given:
         _require_statements(given["statements"], L)
+
+
+@lru_cache(maxsize=16)
+def _require_rows(rows: tuple[tuple[float, ...], ...], name: str) -> None:
+    """Those of a cone, and of its name; many certificates have the same."""
+    facets = np.array(rows)
+    L = facets.shape[1]
+    whole("facets", len(facets), 1, MOST_FACETS)
+    if np.any(np.abs(np.linalg.norm(facets, axis=1) - 1.0) > SAME) or np.linalg.matrix_rank(facets, tol=SAME) < L:
+        refuse("facets", "unit rows of a pointed cone", rows)
+    if _depth(facets) <= SAME:
+        refuse("facets", "those of a cone with an interior", rows)
+    _require_cone_name(name, facets)
 
 
 def _require_statements(given: Any, L: int) -> None:
