@@ -1,8 +1,9 @@
 """Every leaf of certificates and logs of every kind replaced by something else: the checker must refuse each.
 
-`python -m benchmarks mutations` replaces every part of every certificate by every value, and every part of the config
-and of three events of each log, those of at most LONG events, by a seeded SHARE of the values, at least one: a changed
-log is read from its beginning. tests/test_study_mutations.py takes a sample of both.
+`python -m benchmarks mutations` visits every part of every certificate: in `whole` cases it is replaced by every value,
+in the others by a seeded SOME of them, and by its neighbours. So it visits every part of the config and of three events
+of each log of at most LONG events, by a SHARE of the values, at least one: a changed log is read from its beginning.
+tests/test_study_mutations.py takes a sample of both.
 
 Legend
     case     a genuine certificate and its log
@@ -57,8 +58,10 @@ TRUTH = {
     "Exponential": (9.0, 0.3),
     "LogNormal": (9.0, 1.1),
 }
-# Logs of more events than this are not changed: each change is read from the beginning. Of the values of a part.
-LONG, SHARE = 100, 0.08
+# Logs of more events than this are not changed: each change is read from the beginning.
+LONG = 100
+# Of the values for a part: of a certificate, and of a log.
+SOME, SHARE = 0.12, 0.08
 HIGH = {"a": (True, False), "b": (False, True), "c": (False, False)}
 Plan = tuple[str, str, str, str, str]
 # What a study may ask beyond the Pareto set, by name.
@@ -267,14 +270,20 @@ def twice(document: Any, at: Path_) -> Iterator[str]:
             yield json.dumps(replaced(document, at, {**part, mark: again})).replace(json.dumps(mark), json.dumps(name))
 
 
-def certificate_changes(certificate: Any) -> Iterator[tuple[str, str]]:
-    """Every part by every other value."""
+def whole(plan: Plan) -> bool:
+    """Is every value tried? Of every family and threshold in a study that runs, without another question."""
+    return plan[3] == "running" and not plan[4]
+
+
+def certificate_changes(certificate: Any, rng: random.Random, share: float = 1.0) -> Iterator[tuple[str, str]]:
+    """Every part by every other value, or so many of them and its neighbours."""
     for at, part in nodes(certificate):
-        for value in others(part):
-            if not alike(value, part):
-                yield f"{at}: {str(value)[:60]!r}", json.dumps(replaced(certificate, at, value))
-        if isinstance(part, dict):
-            for text in twice(certificate, at):
+        values = [value for value in others(part) if not alike(value, part)]
+        near = [value for value in values if type(value) is type(part) is float and abs(value - part) < 1e-3]
+        for value in values if share >= 1.0 else [*some(iter(values), rng, share), *near]:
+            yield f"{at}: {str(value)[:60]!r}", json.dumps(replaced(certificate, at, value))
+        if isinstance(part, dict) and part:
+            for text in some(twice(certificate, at), rng, share):
                 yield f"{at}: a field twice", text
 
 
@@ -362,7 +371,8 @@ def measure(plan: Plan, folder: Path, rng: random.Random) -> tuple[Counter[str],
     assert genuine.ok, (case.name, genuine.problems)
     leaves = sum(not isinstance(part, dict | list) for _, part in nodes(case.certificate))
     counts = Counter(certificates=1, leaves=leaves)
-    for what, text in certificate_changes(case.certificate):
+    counts["certificates with every value"] += whole(plan)
+    for what, text in certificate_changes(case.certificate, rng, 1.0 if whole(plan) else SOME):
         counts["changed certificates"] += 1
         if checker.check(text).ok:
             accepted.append(f"{case.name}: {what}")

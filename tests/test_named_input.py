@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from prepex import Cone, Experiment, Gaussian, InputError, Problem, Study, evidence, one
+from prepex import Cone, Experiment, Gaussian, InputError, Problem, Study, evidence, one, simulate
 from prepex.plot import fronts
 from prepex.sampling import Oracle
 
@@ -343,3 +343,18 @@ def test_points_that_have_names():
     assert ORTHANT.dominates({"x": 1.0, "y": 2.0}, {"y": 2.0, "x": 0.0})
     with pytest.raises(InputError, match="worse must be of 'x', 'y', got 'z'"):
         ORTHANT.dominates({"x": 1.0, "y": 2.0}, {"z": 2.0, "x": 0.0})
+
+
+@pytest.mark.parametrize("kind", [dict, pd.Series])
+def test_an_allocation_by_name_is_kept_by_name(kind):
+    rule, family = Oracle(allocation=kind({"b": 9.0, "a": 1.0})), Gaussian(variance=1.0)
+    experiment = Experiment(("a", "b"), 1, family=family, sampling=rule)
+    assert experiment.settings()["sampling"]["allocation"] == [1.0, 9.0]
+    again = Experiment.from_json(experiment.to_json())
+    for turn in range(20):
+        for live in (experiment, again):
+            live.tell(live.ask(), [float(turn % 3)])
+    assert experiment.counts.tolist() == again.counts.tolist() == [2, 18]
+    problem = Problem(pd.DataFrame({"u": [1.0, 0.0]}, index=["a", "b"]), family=family, cone=Cone.orthant(1))
+    (row,) = simulate(problem, sampling=rule, n_runs=1, max_pulls=50, seed=1).rows()
+    assert "(1.0, 9.0)" in row["rule"]

@@ -241,6 +241,7 @@ def test_over_http(tmp_path):
         for bad, status in (({"price": 1.0}, 400), (-1.0, 400), ("much", 422), ([1.0, 2.0, 3.0], 400)):
             answer = web.post("/api/studies", json=body | {"name": "bad", "tolerance": bad})
             assert answer.status_code == status and "tolerance" in answer.text
+            assert "pattern" not in answer.text and (bad != "much" or "must be a share such as 5%" in answer.text)
 
 
 def shown(*words, code=0):

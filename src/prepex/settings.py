@@ -144,7 +144,9 @@ class Settings:
             seed=_checks.seed(seed),
             max_pulls=None if max_pulls is None else _checks.whole("max_pulls", max_pulls, low=sizes[0]),
             max_pending=_checks.whole("max_pending", max_pending, low=1),
-            sampling=_checks.instance("sampling", InformationDirected() if sampling is None else sampling, Rule),
+            sampling=_checks.instance(
+                "sampling", InformationDirected() if sampling is None else sampling, Rule
+            ).ordered(labels.arms),
             threshold=as_threshold(threshold),
             tolerance=check_tolerance(tolerance, cone, labels, family.units(sizes[1])),
             limits=limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family),

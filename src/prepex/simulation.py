@@ -104,8 +104,7 @@ def simulate(
     """
     _checks.instance("problem", problem, Problem)
     rules = _checks.listed("sampling", [sampling] if isinstance(sampling, Rule) else sampling, "rules")
-    for rule in rules:
-        _checks.instance("sampling", rule, Rule)
+    rules = tuple(_checks.instance("sampling", rule, Rule).ordered(problem.labels.arms) for rule in rules)
     several = isinstance(threshold, list | tuple)
     thresholds = _checks.listed("threshold", [as_threshold(t) for t in (threshold if several else [threshold])], "")
     for name, entries in (("sampling", rules), ("threshold", thresholds)):

@@ -4,12 +4,12 @@ pull argmin_k N_k - (t + 1) w_k
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from prepex import _checks, _given
+from prepex import _checks, _given, _named
 from prepex._kernels.course import FIXED
 from prepex.sampling.rule import Rule
 
@@ -46,3 +46,15 @@ class Oracle(Rule):
         if plain and _given.pairs(self.allocation) is None:
             given = _checks.real_array("allocation", self.allocation, ("n_arms", None))
             object.__setattr__(self, "allocation", tuple(given.tolist()))
+
+    def ordered(self, arms: tuple[str, ...]) -> "Oracle":
+        """The allocation arm by arm: names would be lost where it is written down.
+
+        >>> Oracle(allocation={"b": 3.0, "a": 1.0}).ordered(("a", "b")).allocation
+        (1.0, 3.0)
+        """
+        if self.allocation is None:
+            return self
+        named = _named.in_order("allocation", self.allocation, arms)
+        given = _checks.real_array("allocation", named, ("n_arms", len(arms)))
+        return replace(self, allocation=tuple(given.tolist()))

@@ -48,6 +48,10 @@ class Rule:
         called = described(self.title, self, without=("alternatives",))
         return called if self.alternatives == "complete" else f"{called} (paper alternatives: no guarantee)"
 
+    def ordered(self, arms: tuple[str, ...]) -> "Rule":
+        """The same rule with what it was given by the names of arms in their order."""
+        return self
+
     @property
     def tolerance(self) -> float:
         """Of the rules that solve for an allocation."""

@@ -91,6 +91,8 @@ _EXPECTED = {
     "dict_type": "must be an object of names and values",
     "model_attributes_type": "must be an object of names and values",
     "list_type": "must be a list",
+    # The only text with a form is a tolerance.
+    "string_pattern_mismatch": "must be a share such as 5%",
 }
 
 

@@ -12,7 +12,7 @@ from prepex.study.check_facts import Design, Facts
 from prepex.study.check_form import prices_of
 from prepex.study.check_laws import Sample
 from prepex.study.check_read import plain
-from prepex.study.check_tests import Found, dominating
+from prepex.study.check_tests import Found, Test, dominating
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -120,6 +120,7 @@ def compare_tests(given: Document, front: Bools, found: Found, result: Result, o
     """Prices, tests, and the one that binds."""
     arms, (price, pairs, meets, breaks, tests) = given["arms"], found
     place, m = {arm["name"]: k for k, arm in enumerate(arms)}, pairs.n_facets
+    names = [*place]
 
     def parties(stated: Document) -> tuple[int, int]:
         """Better and worse; of an arm and a limit of its own, that arm twice."""
@@ -137,7 +138,7 @@ def compare_tests(given: Document, front: Bools, found: Found, result: Result, o
         if stated is None or test is None:
             # Evidence of 0 but for a rounding may be stated or not.
             size = test.e if test is not None else 0.0 if stated is None else stated["e"]
-            result.expect(what, size <= off.e, f"{test}, got {stated}")
+            result.expect(what, size <= off.e, f"{in_words(test, names, m)}, got {in_words(stated, names, m)}")
             continue
         (better, worse), f = parties(stated), stated["facet"] if "facet" in stated else m + stated["limit"]
         if better == worse:
@@ -153,7 +154,7 @@ def compare_tests(given: Document, front: Bools, found: Found, result: Result, o
         level = [int(np.argmax(np.abs(row - extreme) <= share * LEVEL * (1.0 + abs(extreme)))) for share in (0.9, 1.1)]
         good = own and f in level and near(stated["e"], extreme, off.e)
         good = good and near(extreme - toll, test.value, off.e) and near(stated["value"], test.value, off.value)
-        result.expect(what, good, f"{test}, got {stated}")
+        result.expect(what, good, f"{in_words(test, names, m)}, got {in_words(stated, names, m)}")
     binding, least = given["binding"], min(-math.inf if test is None else test.value for test in tests)
     if binding is not None and result.ok:
         held = [
@@ -162,6 +163,24 @@ def compare_tests(given: Document, front: Bools, found: Found, result: Result, o
         binds = (test is not None and near(test.value, least, off.e) for test in tests)
         good = any(one == binding and close for one, close in zip(held, binds, strict=True))
         result.expect("binding", good, f"not the test with the least value, {least:.9g}")
+
+
+def in_words(test: Test | Document | None, names: list[str], n_facets: int) -> str:
+    """A test as it was computed, or as it is stated.
+
+    >>> in_words(Test(1.5, 2.0, 0, 1, 0), ["a", "b"], 2), in_words({"arm": "b", "limit": 0, "e": 1, "value": 1}, [], 1)
+    ('a over b on facet 0, e 2, value 1.5', 'b on limit 0, e 1, value 1')
+    """
+    if test is None:
+        return "none"
+    if isinstance(test, Test):
+        row = ("facet", test.row) if test.row < n_facets else ("limit", test.row - n_facets)
+        who = {"arm": names[test.better]} if test.better == test.worse else {}
+        who = who or {"better": names[test.better], "worse": names[test.worse]}
+        return in_words(who | dict([row]) | {"e": test.e, "value": test.value}, names, n_facets)
+    what = "facet" if "facet" in test else "limit"
+    sides = test["arm"] if "arm" in test else f"{test['better']} over {test['worse']}"
+    return f"{sides} on {what} {test[what]}, e {test['e']:.9g}, value {test['value']:.9g}"
 
 
 def compare_reached(given: Document, name: str, reached: float, result: Result, off: Precision) -> None:

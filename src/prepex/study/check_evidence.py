@@ -30,14 +30,16 @@ Bools = NDArray[np.bool_]
 Links = list[tuple[int, int]]
 # Stars that are solved before a certificate is called too large to check.
 PATIENCE = 20_000
+# What a star costs that has no point, if only its cap is known.
+NOWHERE = 1e300
 BORDER = {"exponential": math.log(2.0) - 0.5, "student": 0.5 * math.log(2.0)}
 
 
 class Stars:
     """Closest points of stars, for the outcomes of a study."""
 
-    def __init__(self, design: Design, facts: Facts) -> None:
-        whole = facts.whole
+    def __init__(self, design: Design, facts: Facts, joint: bool = False) -> None:
+        whole, self.joint = facts.whole, joint
         m = design.n_facets
         self.rows, self.slack, self.level = design.W, design.slack, design.levels(facts.origin)
         self.W, self.N, self.M, self.S = design.W[:m], whole.n, whole.mean, whole.score[:, :m]
@@ -73,9 +75,10 @@ class Stars:
             refuse("evidence", f"found by at most {PATIENCE:,} searches", "a study too large for this check")
         fixed = [link for link in links if self.exact[link[1]]]
         links = [link for link in links if not self.exact[link[1]]]
-        if not links or not all(self._holds(hub, link) for link in fixed):
-            here = all(self._holds(hub, link) for link in fixed)
-            return 0.0 if here else math.inf, self.S[hub] - self.W @ self.M[0]
+        here = all(self._holds(hub, link) for link in fixed)
+        if not links or not here or not self._somewhere(hub, links):
+            nothing = math.inf if self.joint or not here else NOWHERE
+            return 0.0 if here and not links else nothing, self.S[hub] - self.W @ self.M[0]
         if self.plain:
             return self._pooled(hub, links)
         y, value = np.zeros(len(links)), 0.0
@@ -101,6 +104,29 @@ class Stars:
         if a < 0:
             return bool(self.over[hub, row - len(self.W)] >= 0)
         return bool(self.S[hub, row] >= self.S[a, row] + self.slack[row])
+
+    def _somewhere(self, hub: int, links: Links) -> bool:
+        """Is there a point at all? Rows that look at objectives with and without noise may contradict each other: the
+        limits of the hub, which moves alone, and the facets of a pair, of which one or the other moves."""
+        noisy = [q for q, law in enumerate(self.laws) if law != "exact"]
+        if len(noisy) == len(self.laws):
+            return True
+        arms = [a for a, _ in links]
+        for own in (
+            [link for link in links if link[0] < 0],
+            [link for link in links if arms.count(link[0]) > 1 and link[0] >= 0],
+        ):
+            rows = self.rows[[row for _, row in own]][:, noisy]
+            lacks = np.array([self._lacks(hub, link) for link in own])
+            if len(own) > 1 and not solvable(rows, lacks):
+                return False
+        return True
+
+    def _lacks(self, hub: int, link: tuple[int, int]) -> float:
+        a, row = link
+        if a < 0:
+            return -float(self.over[hub, row - len(self.W)])
+        return float(self.S[a, row] - self.S[hub, row] + self.slack[row])
 
     def _dual(self, hub: int, links: Links, y: Floats) -> tuple[float, Floats, Floats, Floats]:
         """D, its gradient, minus its second derivative, and the hub's scores."""
@@ -167,12 +193,15 @@ class Stars:
         """j comes to dominate i, by as much as matters; `held`: and to meet the limits."""
         cap, m = min(self.cap[i], self.cap[j]), len(self.W)
         feasible = not held or bool(np.all(self.over[j] >= 0))
-        if cap <= 0 or (feasible and np.all(self.S[j] >= self.S[i] + self.slack[:m])):
-            return 0.0
         links = [(i, f) for f in range(m)] + (self.own if held else [])
+        # A variance of which nothing is known moves all but what has no noise.
+        free = all(self._holds(j, link) for link in links if self.exact[link[1]])
+        if (cap <= 0 and free) or (feasible and np.all(self.S[j] >= self.S[i] + self.slack[:m])):
+            return 0.0
         value = self.value(j, links)[0]
         # Nothing moves what has no noise, however far the rest is from convex.
-        return min(value, float(cap)) if value < math.inf else value
+        found = min(value, float(cap)) if value < math.inf else value
+        return found if found < NOWHERE else math.inf
 
     def breaking(self, i: int) -> float:
         """i comes to break a limit."""
@@ -199,11 +228,14 @@ class Stars:
         fixed = gap >= -(self.off[front] + self.off[j])[:, : len(self.W)]
         nodes: list[Links] = [self.own]
         possible = False
+        if not all(self._holds(j, link) for link in self.own if self.exact[link[1]]):
+            return math.inf
         while nodes and best > 0:
             links = nodes.pop()
             value, scores = self.value(j, links) if links else (0.0, self.S[j] - self.W @ self.M[0])
-            if value == math.inf and links == self.own:
-                return math.inf
+            if value >= NOWHERE and links == self.own:
+                cap = float(self.cap[[j, *front]].min())
+                return cap if value < math.inf else value
             possible = possible or best <= value < math.inf
             if value >= best:
                 continue
@@ -235,6 +267,17 @@ def softness(law: str, mu: float, x: float, var: float) -> float:
         return x**3 / (2.0 * mu - x) if 2.0 * mu - x > 1e-9 * mu else 1e-6 * mu * mu
     square = (x - mu) ** 2
     return (var + square) ** 2 / (var - square) if var - square > 1e-9 * var else 1e-6 * var
+
+
+def solvable(rows: Floats, lacks: Floats) -> bool:
+    """Is there an x with rows x >= lacks?"""
+    from scipy.optimize import linprog
+
+    size = np.maximum(np.abs(rows).max(axis=1), 1e-300)
+    unit = max(float(np.abs(lacks / size).max()), 1e-300)
+    bounds = [(None, None)] * rows.shape[1]
+    found = linprog(np.zeros(rows.shape[1]), -rows / size[:, None], -lacks / size / unit, bounds=bounds)
+    return bool(found.status == 0)
 
 
 def nonnegative(Q: Floats, b: Floats) -> Floats:
@@ -276,12 +319,15 @@ def _ascended(Q: Floats, b: Floats, y: Floats) -> Floats:
     return y
 
 
-def arm_values(design: Design, facts: Facts, front: Bools, needed: float, paper: bool) -> tuple[list[float], float]:
+def arm_values(
+    design: Design, facts: Facts, front: Bools, needed: float, paper: bool, joint: bool = False
+) -> tuple[list[float], float]:
     """(what it costs to change each arm's status: exact below `needed` and at the least; the evidence).
 
-    `paper`: the evidence is that of the FraPPE paper's alternatives, an arm of P below one that is not.
+    `paper`: the evidence is that of the FraPPE paper's alternatives, an arm of P below one that is not. `joint`: a star
+    whose rows contradict each other because of what has no noise costs infinitely much; else what its bound is.
     """
-    stars, K = Stars(design, facts), len(front)
+    stars, K = Stars(design, facts, joint), len(front)
     inside, outside = np.flatnonzero(front).tolist(), np.flatnonzero(~front).tolist()
     shared = any(law == "shared" for law, _ in design.laws or ())
     n = float(facts.whole.n.sum())

@@ -4,7 +4,9 @@ Legend
     whole, pilot, late   samples of all outcomes up to the answer, of the pilot, and of those after it, less the origin
                          LogNormal outcomes are their logarithms in all of these
     origin               subtracted from Gaussian outcomes before all else: tests look at differences, whose digits are
-                         lost in the scores of numbers far from zero; 0 for those of other laws
+                         lost in the scores of numbers far from zero; 0 for those of other laws. The origin of the
+                         study itself, and means of the pilot as it forms them: where arms are level in the pilot a
+                         rounding decides who is ahead, and the prices with it
     peak                 largest outcome of each objective, in size: what the rounding of stated numbers is measured by
     reach                the same of outcomes less the origin: what the rounding of tests is measured by
 """
@@ -36,6 +38,7 @@ class Design:
     level   what a limit asks of its row at least; 0 of a facet                             (m,)
     logs    which objectives are compared by their logarithms                               (L,)
     sure    what was known without noise before the first outcome, by arm and objective     {(k, q): value}
+    signs   -1 of what is minimised                                                         (L,)
     """
 
     arms: list[str]
@@ -52,6 +55,7 @@ class Design:
     n_facets: int
     logs: NDArray[np.bool_]
     sure: dict[tuple[int, int], float]
+    signs: Floats
 
     @classmethod
     def read(cls, settings: Document) -> "Design":
@@ -83,12 +87,15 @@ class Design:
             for arm, value in values.items()
         }
         pilot, delta = pilot_pulls(dict(settings)), settings["delta"]
-        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, slack, level, n_facets, logs, sure)
+        rest = slack, level, n_facets, logs, sure, signs
+        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, *rest)
 
-    def origin(self, row: Floats) -> Floats:
-        """`row` where an objective is Gaussian, of known variance or not; else 0."""
-        real = [self.laws is None or self.laws[q][0] in ("gaussian", *check_laws.UNKNOWN) for q in range(row.size)]
-        return np.where(real, row, 0.0)
+    def origin(self, first: Floats) -> Floats:
+        """Of the first outcomes of the arms (K, L): the lower middle one where an objective is Gaussian, of known
+        variance or not; else 0."""
+        signs = self.signs if self.laws is None else np.ones(len(self.signs))
+        real = [self.laws is None or self.laws[q][0] in ("gaussian", *check_laws.UNKNOWN) for q in range(len(signs))]
+        return np.where(real, signs * np.array([middle(column) for column in (signs * first).T]), 0.0)
 
     def inner(self, values: Floats) -> Floats:
         """As they are compared (n, L): logarithms of some, nan where there is none."""
@@ -102,7 +109,8 @@ class Design:
 
     def levels(self, origin: Floats) -> Floats:
         """Of outcomes less `origin`."""
-        return np.where(np.arange(len(self.W)) < self.n_facets, 0.0, self.level - self.W @ origin)
+        below = self.level - check_laws.scores(origin[None], self.W)[0]
+        return np.where(np.arange(len(self.W)) < self.n_facets, 0.0, below)
 
     @property
     def limited(self) -> bool:
@@ -141,6 +149,20 @@ class Facts:
         common = np.abs(design.W) @ self.reach + np.abs(design.levels(self.origin))
         return np.where(design.certain, np.where(alone, 0.0, EXACT * size), TIED * common)
 
+    def level_pilot(self, design: Design) -> bool:
+        """Are arms level in the pilot, or on a limit, as far as can be seen from numbers that were rounded twice?"""
+        if self.pilot is None:
+            return False
+        m, size = design.n_facets, np.abs(design.W) @ self.peak + np.abs(design.levels(self.origin))
+        off = TIED * size * (self.whole.n / np.maximum(self.pilot.n, 1.0)).max()
+        over = np.abs(self.pilot.score - design.levels(self.origin))[:, m:] <= off[m:]
+        gaps = self.pilot.score[:, None, :m] - self.pilot.score[None, :, :m]
+        level = (np.abs(gaps) <= off[:m]) | (np.abs(gaps + design.slack[:m]) <= off[:m])
+        level[np.arange(len(level)), np.arange(len(level))] = False
+        return bool(
+            (np.any(level, axis=(0, 1)) & ~design.certain[:m]).any() or (over.any(axis=0) & ~design.certain[m:]).any()
+        )
+
     @classmethod
     def observed(cls, blocks: Sequence[Block], design: Design) -> "Facts":
         """From the log."""
@@ -150,17 +172,20 @@ class Facts:
         size = np.array([block[2] for block in blocks], dtype=float)
         _require_exact(arm, values, design)
         peak = np.abs(values).max(axis=0, initial=0.0)
-        origin = design.origin(values[0] if len(values) else peak)
+        first = np.unique(arm, return_index=True)[1]
+        origin = design.origin(values[first] if len(values) else peak[None])
         values = values - origin
 
         def sample(part: NDArray[np.int64]) -> Sample:
             return Sample.of(arm[part], values[part], size[part], len(design.arms), design.W)
 
         # The first outcome of every arm, then the others as they came.
-        first = np.unique(arm, return_index=True)[1]
         order = np.concatenate([np.sort(first), np.setdiff1d(np.arange(arm.size), first)]).astype(np.int64)
         over = bool(size.sum() >= design.pilot) and first.size == len(design.arms)
         pilot, late = (sample(order[: design.pilot]), sample(order[design.pilot :])) if over else (None, None)
+        if pilot is not None:
+            pilot.mean = running_means(arm[order[: design.pilot]], values[order[: design.pilot]], len(design.arms))
+            pilot.score = check_laws.scores(pilot.mean, design.W)
         return cls(sample(order), pilot, late, peak, np.abs(values).max(axis=0, initial=0.0), origin)
 
     @classmethod
@@ -172,7 +197,7 @@ class Facts:
         tried = np.flatnonzero(n)
         _require_exact(tried, mean[tried], design)
         peak = np.nan_to_num(np.abs(mean)).max(axis=0)
-        origin = design.origin(np.nan_to_num(mean[0]))
+        origin = design.origin(np.nan_to_num(mean[:1]))
         score = check_laws.scores(mean - origin, design.W)
         whole = Sample(n, mean - origin, np.zeros((K, L)), score, np.zeros((K, m)))
         if "after_pilot" not in arms[0]:
@@ -193,6 +218,28 @@ class Facts:
         nothing, flat = np.zeros((K, L)), np.zeros((K, m))
         parts = Sample(early, nothing, nothing, left, flat), Sample(late_n, nothing, nothing, late_score, flat)
         return cls(whole, *parts, peak, peak, origin)
+
+
+def middle(column: Floats) -> float:
+    """The lower middle value, or 0 where differences are so small that they are seen from 0 only: where the middle
+    costs a thousand times more digits, the largest size of two neighbours in units of their difference."""
+    column = np.sort(column)
+    centre = float(column[(len(column) - 1) // 2])
+
+    def digits(centre: float) -> float:
+        size, gap = np.abs(column - centre), np.diff(column)
+        return float(np.max((size[1:] + size[:-1])[gap > 0] / gap[gap > 0], initial=0.0))
+
+    return centre if digits(centre) <= 1e3 * digits(0.0) and np.isfinite(digits(centre)) else 0.0
+
+
+def running_means(arm: NDArray[np.int64], values: Floats, K: int) -> Floats:
+    """Means (K, L) as a study forms them, outcome by outcome, rounding for rounding."""
+    mean, n = np.zeros((K, values.shape[1])), [0] * K
+    for k, value in zip(arm.tolist(), values):
+        n[k] += 1
+        mean[k] = value if n[k] == 1 else mean[k] + (value - mean[k]) / n[k]
+    return mean
 
 
 def _require_parts(n: Floats, mean: Floats, pilot: Sample, late: Sample, design: Design, peak: Floats) -> None:

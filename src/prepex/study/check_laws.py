@@ -206,7 +206,7 @@ class Tests:
         ahead = (self.late.score[i] - self.late.score[j])[:, : self.n_facets] + self.slack > 0
         found = np.full(ahead.shape, -np.inf)
         for pair, f in np.argwhere(ahead).tolist():
-            found[pair, f] = CERTAIN if self.exact[f] else self.test(int(i[pair]), int(j[pair]), f)
+            found[pair, f] = CERTAIN if self.exact[f] else min(self.test(int(i[pair]), int(j[pair]), f), CERTAIN)
         return found
 
     def level(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.bool_]:
