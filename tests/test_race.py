@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from prepex import Exact, Gaussian, InputError, Study
 from prepex.cli import app
+from prepex.foresight.forecast import Forecast
 from prepex.racing.book import Book
 from prepex.racing.commands import Commands
 from prepex.racing.journal import Journal
@@ -23,6 +24,7 @@ from prepex.racing.opening import Task
 from prepex.racing.options import Template, make_options, parse_values, parse_with
 from prepex.racing.plan import make_plan
 from prepex.racing.trial import Result, Runs
+from prepex.racing.view import look
 
 DRAWN = Path(__file__).with_name("drawn.py")
 
@@ -472,6 +474,16 @@ def test_an_outcome_that_is_held_keeps_the_race_open(tmp_path):
         book.take(task, Result(steady(task) | {"loss": (1.0 if task.option == "a" else 50.0) + task.number % 3}))
         assert not book.done or "varies" in book.study.name
     assert "varies" in book.study.name
+    book.close()
+
+
+def test_what_is_left_is_a_range(tmp_path, monkeypatch):
+    book = book_of(tmp_path, minimise=["loss"])
+    assert look(book).left == "first rounds: 0 of 6 runs"
+    feed(book, lambda task: {"loss": 1.0 + (task.number * 7 % 5) / 10}, 8)
+    monkeypatch.setattr(Study, "forecast", lambda self, **given: Forecast.of(8, range(10, 110), 100, None))
+    book.look_ahead(0.1)
+    assert look(book).left.endswith("19 to 100 more runs (8 of 10 times)")
     book.close()
 
 

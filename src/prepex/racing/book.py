@@ -16,6 +16,7 @@ import numpy as np
 
 from prepex.errors import InputError
 from prepex.family import Exact, Family, Gaussian
+from prepex.foresight.forecast import Forecast
 from prepex.racing.drift import Watch
 from prepex.racing.journal import Journal
 from prepex.racing.opening import Opening, Task
@@ -60,6 +61,8 @@ class Book:
         self._held: dict[str, dict[str, Any]] = {}
         self._out = 0
         self._done = False
+        # The last forecast, made some outcomes ago.
+        self.ahead: Forecast | None = None
         require_same_spec(self.opening, storage, name, spec)
         self._load()
 
@@ -244,6 +247,11 @@ class Book:
                         f"{seen[0]:,.12g} in all {len(seen)} runs of {option!r}, while others vary: say its family, "
                         f"{name}=shared (one variance for all options) or {name}=gaussian(VARIANCE)"
                     )
+
+    def look_ahead(self, seconds: float) -> None:
+        """A new forecast, if there is machine code for it; it takes about so long."""
+        if self.study is not None and not self.done:
+            self.ahead = self.study.forecast(seconds=seconds, wait=False) or self.ahead
 
     @property
     def out(self) -> int:

@@ -16,6 +16,8 @@ from prepex.racing.view import Row, View, look
 
 # Seconds between two tables, and between two lines where there is no terminal.
 LIVE, PLAIN = 0.5, 10.0
+# Between two forecasts, and what one may take.
+AHEAD, AHEAD_SECONDS = 30.0, 0.5
 # A look at the study may take no more than this share of the time.
 SHARE = 0.05
 COLOURS = {"in": "green", "out": "dim", "open": "magenta"}
@@ -84,6 +86,7 @@ class Screen:
         self.console = console or Console(stderr=True)
         self.began = time.monotonic()
         self._next = 0.0
+        self._next_ahead = self.began + AHEAD
         self._live: Live | None = None
         self._running = 0
 
@@ -119,6 +122,9 @@ class Screen:
         now = time.monotonic()
         if self.quiet or now < self._next:
             return
+        if now >= self._next_ahead:
+            self.book.look_ahead(AHEAD_SECONDS)
+            self._next_ahead = now + AHEAD
         view = look(self.book)
         cost = time.monotonic() - now
         if self._live is not None:

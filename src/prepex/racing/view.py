@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from prepex.family import Exact, LogNormal
+from prepex.foresight.forecast import Forecast
 from prepex.racing.amounts import with_unit
 from prepex.racing.book import Book
 from prepex.study.answers import Status
@@ -137,6 +138,23 @@ def _left(book: Book, status: Status | None) -> str:
     parts = []
     if status.reached is not None:
         parts.append(f"margin {status.reached:.1f} of {status.needed:.1f}")
-    if status.forecast is not None and status.forecast.median is not None:
-        parts.append(f"about {status.forecast.median:,} more runs")
+    if book.ahead is not None:
+        parts.append(range_words(book.ahead, status.n_pulls))
     return ", ".join(parts) or "too early to say how many more runs"
+
+
+def range_words(ahead: Forecast, n_pulls: int) -> str:
+    """How many more runs, from a forecast that was made some runs ago.
+
+    >>> range_words(Forecast.of(100, [*range(40, 140)], 100, None), 110)
+    '39 to 120 more runs (8 of 10 times)'
+    >>> range_words(Forecast.of(100, [], 100, 500), 110)
+    'more than 490 more runs'
+    """
+    since = n_pulls - ahead.n_pulls
+    if ahead.low is None or ahead.high is None:
+        least = ahead.followed if ahead.low is None else ahead.low
+        return (
+            "too early to say how many more runs" if least is None else f"more than {max(least - since, 1):,} more runs"
+        )
+    return f"{max(ahead.low - since, 1):,} to {max(ahead.high - since, 1):,} more runs (8 of 10 times)"
