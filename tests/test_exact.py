@@ -10,7 +10,7 @@ from itertools import chain, combinations, product
 import numpy as np
 import pytest
 
-from prepex import Cone, Gaussian, Problem, Product, characteristic_time, evidence
+from prepex import Cone, Gaussian, Limit, Problem, Product, characteristic_time, evidence
 from prepex._kernels.centre import facet_scores, reference
 
 CONES = {
@@ -176,3 +176,17 @@ def test_equal_rows_have_equal_scores():
         row, facets = rng.normal(size=5) * 1e8, rng.normal(size=(7, 5))
         scores = facet_scores(np.tile(row, (K, 1)), facets)
         assert np.all(scores == scores[0])
+
+
+def test_a_limit_on_a_sum_far_from_zero_is_that_of_exact_arithmetic():
+    rng = np.random.default_rng(12)
+    for _ in range(40):
+        mean, weights = 1e8 * rng.uniform(0.5, 2.0, 3) + rng.normal(size=3), rng.choice([-1.0, 0.5, 1.0, 2.0], 3)
+        bound = float(weights @ mean) - rng.uniform(0.5, 2.0)
+        limit = Limit({f"objective {q}": float(w) for q, w in enumerate(weights)}, at_least=bound)
+        # The other is far below the limit, and far behind: the closest change is to break it.
+        means = np.array([mean, mean - 1e4 * np.sign(weights)])
+        found = evidence(means, [7, 5], family=Gaussian(variance=1.0), cone=Cone.orthant(3), limits=[limit])
+        g, x = exactly([weights, mean])
+        wanted = 7 * (dot(g, x) - Fraction(bound)) ** 2 / (2 * dot(g, g))
+        assert found.pareto_set == (0,) and found.value == pytest.approx(float(wanted), rel=1e-9)

@@ -21,12 +21,12 @@ Of known Gaussians
     plain     gram is diagonal on the facets for every arm (orthant and independent objectives)
 """
 
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex._kernels.centre import facet_scores
 from prepex._kernels.jit import kernel, part
 
 Floats = NDArray[np.float64]
@@ -107,8 +107,14 @@ def with_limits(
     if limits is None or level is None or not len(limits):
         return facets, slack, np.zeros(len(facets))
     rows = np.ascontiguousarray(np.vstack([facets, limits]))
-    below = level - facet_scores(origin[None], limits)[0]
+    below = np.array([_exactly(g, origin, h) for g, h in zip(limits, level)])
     return rows, np.append(slack, np.zeros(len(limits))), np.append(np.zeros(len(facets)), below)
+
+
+def _exactly(row: Floats, origin: Floats, level: float) -> float:
+    """level - row . origin, rounded once: far from zero it is a small difference of large numbers."""
+    terms = (Fraction(float(g)) * Fraction(float(x)) for g, x in zip(row, origin))
+    return float(Fraction(float(level)) - sum(terms))
 
 
 def root_of(covariances: Floats) -> Floats:

@@ -13,6 +13,7 @@ Legend
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,11 @@ class Design:
 
     def levels(self, origin: Floats) -> Floats:
         """Of outcomes less `origin`."""
-        below = self.level - check_laws.scores(origin[None], self.W)[0]
+        # Rounded once: far from zero it is a small difference of large numbers.
+        below = [
+            float(Fraction(h) - sum(Fraction(g) * Fraction(x) for g, x in zip(row, origin.tolist())))
+            for row, h in zip(self.W.tolist(), self.level.tolist())
+        ]
         return np.where(np.arange(len(self.W)) < self.n_facets, 0.0, below)
 
     @property
