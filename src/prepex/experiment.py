@@ -19,6 +19,7 @@ from prepex._kernels.course import Course
 from prepex._kernels.observe import observe, observe_run, steps
 from prepex._kernels.own import observe_own, own_answer, propose_own
 from prepex._kernels.play import MANY
+from prepex._kernels.posterior import surety
 from prepex._kernels.propose import propose as propose_next
 from prepex.alternatives import Evidence
 from prepex.errors import InputError
@@ -62,8 +63,9 @@ class Recommendation:
     With a tolerance it is right within it: every option listed is at most the tolerance behind any other, every option
     left out is matched by a listed one within the tolerance; with limits, among the options that meet them.
 
-    status      "certified": wrong with probability at most delta, proven; "heuristic": stopped by a threshold
-                without proof; "inconclusive": the budget ended first; "running": not yet
+    status      "certified": wrong with probability at most delta, proven; "posterior": the same on average over a
+                prior; "heuristic": stopped by a threshold without proof; "inconclusive": the budget ended first;
+                "running": not yet
     arms        the arms that look Pareto optimal
     decided     the arms whose status is settled at this delta, in or out; undecided: the others
     near_ties   with a tolerance: pairs of an arm of the answer and another that look equal within it
@@ -72,7 +74,7 @@ class Recommendation:
     probabilities   of each arm, as `Experiment.probabilities`; None where they are not known yet
     """
 
-    status: Literal["certified", "heuristic", "inconclusive", "running"]
+    status: Literal["certified", "posterior", "heuristic", "inconclusive", "running"]
     arms: tuple[str, ...]
     decided: tuple[str, ...]
     undecided: tuple[str, ...]
@@ -89,8 +91,8 @@ class Experiment:
 
     arms, objectives   names, or how many
     sampling           which option to try next; by default InformationDirected()
-    threshold          "certified" (default), "heuristic", "kaufmann_koolen", a function of (counts, delta), or
-                       "own" of a rule that stops by itself
+    threshold          "certified" (default), "posterior" or Posterior(prior=...), "heuristic", "kaufmann_koolen", a
+                       function of (counts, delta), or "own" of a rule that stops by itself
     minimise           objectives that are costs
     seed               of the rule's own randomness
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
@@ -142,6 +144,8 @@ class Experiment:
         # What the posterior says, and after how many pulls.
         self._believed: tuple[int, Belief | None] | None = None
         self._forecast: Forecast | None = None
+        # What the last look said, of a posterior that is looked at rarely.
+        self._seen = -np.inf
 
     # What to do next
 
@@ -426,7 +430,7 @@ class Experiment:
             for told in later:
                 self._observe(told.arm, self._inner(told.reward), 1)
         if self._stopped is None:
-            self._check()
+            self._check(latest.n)
 
     def _observe(self, arm: int, benefit: Floats, n: int) -> None:
         course = self._require_course()
@@ -435,8 +439,17 @@ class Experiment:
         else:
             observe(course, arm, benefit, float(n), self._scratch)
 
-    def _check(self) -> None:
-        if self._course is not None and self.reached >= self.needed:
+    def _passed(self, course: Course, n: int) -> bool:
+        """Is the threshold reached, after n more outcomes?"""
+        if not self.setting.posterior:
+            return self.reached >= self.needed
+        found = float(surety(course, self.needed, float(n)))
+        if course.with_laws and found > -np.inf:
+            self._seen = found
+        return found >= self.needed
+
+    def _check(self, n: int = 1) -> None:
+        if self._course is not None and self._passed(self._course, n):
             rule, standing = self.setting.rule, self._standing()
             names = standing.pareto_names
             proven = self.setting.threshold.proven and self._complete
@@ -444,7 +457,7 @@ class Experiment:
                 proven, answer = rule.proven, np.zeros(len(self.labels.arms), dtype=np.bool_)
                 own_answer(self._course, answer)
                 names = tuple(self.labels.arms[k] for k in answer.nonzero()[0])
-            status: Any = "certified" if proven else "heuristic"
+            status: Any = "heuristic" if not proven else "posterior" if self.setting.posterior else "certified"
             given = names, self.labels.arms, (), self.delta, self.n_pulls, standing.near_ties, standing.reasons
             every = set(range(len(self.labels.arms)))
             self._stopped = Recommendation(status, *given, self._states_of(names, every), self._chances())
@@ -570,7 +583,7 @@ class Experiment:
         if self._course is None:
             return None
         if self._believed is None or self._believed[0] != self.n_pulls:
-            self._believed = self.n_pulls, believe(self.setting, self._course, None, self.delta)
+            self._believed = self.n_pulls, believe(self.setting, self._course, self.setting.prior, self.delta)
         return self._believed[1]
 
     def _chances(self) -> tuple[float, ...] | None:
@@ -580,7 +593,7 @@ class Experiment:
     def _agreed(self, looks: tuple[str, ...], decided: set[int]) -> set[int]:
         """Those decided; where only evidence speaks, which is of whole sets, the probability of the arm must agree."""
         believed = self._belief
-        if self.setting.certified or believed is None:
+        if self.setting.certified or self.setting.posterior or believed is None:
             return decided
         inside = np.isin(self.labels.arms, looks)
         wrong = np.where(inside, 1.0 - believed.probability, 0.0)
@@ -598,7 +611,7 @@ class Experiment:
         return self._standing().evidence
 
     def _standing(self) -> Standing:
-        return Standing(self.setting, self._require_course(), self.family, self.delta)
+        return Standing(self.setting, self._require_course(), self.family, self.delta, self._seen)
 
     def _require_course(self) -> Course:
         if self._course is None:
@@ -609,7 +622,7 @@ class Experiment:
     def _open_answer(self, status: Any) -> Recommendation:
         """What looks right now, and which arms are decided."""
         names, standing = self.labels.arms, None if self._course is None else self._standing()
-        decided = set() if standing is None else standing.decided()
+        decided = set() if standing is None else self._decided(standing)
         looks = () if standing is None else standing.pareto_names
         return Recommendation(
             status,
@@ -623,6 +636,12 @@ class Experiment:
             self._states_of(looks, self._agreed(looks, decided)),
             self._chances(),
         )
+
+    def _decided(self, standing: Standing) -> set[int]:
+        believed = self._belief
+        if self.setting.posterior:
+            return set() if believed is None else {int(k) for k in np.flatnonzero(believed.sure)}
+        return standing.decided()
 
     @property
     def exact(self) -> tuple[int, ...]:
@@ -700,7 +719,7 @@ class Experiment:
         parts = [f"{after}{cause}: {answer.status} at delta {self.delta:g}."]
         empty = self.setting.limits is not None and not by_budget
         if (answer.arms or empty) and (later or not by_budget):
-            looked = "Pareto optimal" if answer.status == "certified" else "Looked Pareto optimal"
+            looked = "Pareto optimal" if answer.status in ("certified", "posterior") else "Looked Pareto optimal"
             looked += "" if self.tolerance is None else " within the tolerance"
             parts.append(f"{looks_words(looked, answer.arms, self.setting.limits)}.")
             parts += breaking_words(answer.reasons)
@@ -838,7 +857,7 @@ class Experiment:
             "stopped": None if self._stopped is None else asdict(self._stopped),
             # Before every arm was tried, what was told is the state.
             "log": [told.row for told in self._log] if self._course is None else [],
-        }
+        } | ({"seen": self._seen} if self.setting.posterior and np.isfinite(self._seen) else {})
         return snapshots.pack(head, [] if self._course is None else kernels.leaves(self._course))
 
     def restore(self, snapshot: bytes) -> None:
@@ -873,6 +892,7 @@ class Experiment:
             self._n_pulls = n_pulls
             self._before, self._believed = self._n_pulls - len(log), None
             self._forecast = None
+            self._seen = float(given.get("seen", -np.inf))
 
     def __repr__(self) -> str:
         size = f"{plural(len(self.labels.arms), 'arm')}, {plural(self.n_pulls, 'pull')}"

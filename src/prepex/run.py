@@ -7,14 +7,16 @@ import numpy as np
 from prepex import _checks, _named
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
+from prepex._kernels.belief import PriorNumbers
 from prepex._kernels.course import Course
 from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.family import BERNOULLI, Family, Gaussian, Laws
 from prepex.labels import Labels
 from prepex.limits import Limits
+from prepex.prior import Prior
 from prepex.sampling import RULES, Oracle, Rule
-from prepex.stopping import Certified, KaufmannKoolen, Own, Threshold
+from prepex.stopping import Certified, KaufmannKoolen, Own, Posterior, Threshold
 from prepex.tolerance import Tolerance, check_tolerance, slack_of
 from prepex.units import Units
 
@@ -43,6 +45,8 @@ class Setting:
     key: int
     slack: Floats
     limits: Limits | None = None
+    # Of a Posterior threshold's prior.
+    numbers: PriorNumbers | None = None
 
     @classmethod
     def make(
@@ -65,12 +69,18 @@ class Setting:
         if rule.stops_itself and limits is not None:
             raise InputError(f"{rule.name} stops by a test of its own, which knows no limits")
         check_rule(rule)
+        numbers = None
+        if isinstance(threshold, Posterior):
+            if rule.follows_margin(False):
+                raise InputError(f"{rule.name} follows the margin of 'certified', got the threshold {threshold.name}")
+            threshold = threshold.ordered(labels, family)
+            numbers = threshold.as_numbers(family, len(labels.arms), len(labels.objectives))
         shape = len(labels.arms), len(labels.objectives)
         laws = family.laws(*shape)
         if laws is None:
             if not isinstance(family, Gaussian):
                 raise InputError(f"family must have a law for each objective, or be Gaussian, got {family!r}")
-            return cls(cone, family.covariances(*shape), None, labels, rule, threshold, key, slack, limits)
+            return cls(cone, family.covariances(*shape), None, labels, rule, threshold, key, slack, limits, numbers)
         for q, size in enumerate(check_tolerance(tolerance, cone, labels, family.units(shape[1])) or ()):
             if laws.codes[q] == BERNOULLI and size >= 1.0:
                 name = labels.objectives[q]
@@ -84,7 +94,7 @@ class Setting:
         if isinstance(threshold, Certified) and threshold.pilot is not None and threshold.pilot < least:
             words = "at least 2 rounds" if laws.unknown else "at least 1 round"
             raise InputError(f"pilot must be {words} for {family!r}: it sets the priors, got {threshold.pilot}")
-        return cls(cone, np.zeros((1, shape[1], shape[1])), laws, labels, rule, threshold, key, slack, limits)
+        return cls(cone, np.zeros((1, shape[1], shape[1])), laws, labels, rule, threshold, key, slack, limits, numbers)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -107,6 +117,16 @@ class Setting:
         return isinstance(self.threshold, Certified)
 
     @property
+    def posterior(self) -> bool:
+        """Does the posterior probability of a wrong answer decide the stop?"""
+        return isinstance(self.threshold, Posterior)
+
+    @property
+    def prior(self) -> Prior | None:
+        """Of the means; None: flat."""
+        return self.threshold.prior if isinstance(self.threshold, Posterior) else None
+
+    @property
     def own(self) -> bool:
         """Does the rule's own test decide the stop?"""
         return isinstance(self.threshold, Own)
@@ -118,6 +138,8 @@ class Setting:
             follow = kernels.FOLLOW_MARGIN
         elif self.certified:
             follow = kernels.FOLLOW_EVIDENCE
+        elif self.posterior:
+            follow = kernels.FOLLOW_POSTERIOR
         threshold = self.threshold if isinstance(self.threshold, Certified) else Certified()
         plan = kernels.Plan(
             rule=self.rule.code,
@@ -133,6 +155,7 @@ class Setting:
             slack=self.slack,
             limits=None if self.limits is None else self.limits.rows,
             level=None if self.limits is None else self.limits.level,
+            prior=self.numbers,
         )
         if self.laws is not None:
             laws = self.laws

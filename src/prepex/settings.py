@@ -20,7 +20,7 @@ from prepex.labels import Labels
 from prepex.limits import Limit, Limits, Sides, limits_of, read_document
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
-from prepex.stopping import Certified, Threshold, as_threshold
+from prepex.stopping import Certified, Posterior, Threshold, as_threshold
 from prepex.tolerance import Eps, Tolerance, check_tolerance
 
 Named = Sequence[str] | int
@@ -63,8 +63,8 @@ class Settings:
 
     arms, objectives   names, or how many
     sampling           which option to try next; by default InformationDirected()
-    threshold          "certified" (default), "heuristic", "kaufmann_koolen", a function of (counts, delta), or
-                       "own" of a rule that stops by itself
+    threshold          "certified" (default), "posterior" or Posterior(prior=...), "heuristic", "kaufmann_koolen", a
+                       function of (counts, delta), or "own" of a rule that stops by itself
     minimise           objectives that are costs
     seed               of the rule's own randomness
     max_pulls          stop by budget: the answer is then "inconclusive" and names what is undecided
@@ -147,7 +147,7 @@ class Settings:
             sampling=_checks.instance(
                 "sampling", InformationDirected() if sampling is None else sampling, Rule
             ).ordered(labels.arms),
-            threshold=as_threshold(threshold),
+            threshold=ordered_threshold(threshold, labels, family),
             tolerance=check_tolerance(tolerance, cone, labels, family.units(sizes[1])),
             limits=limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family),
             avoid_infeasible=_checks.instance("avoid_infeasible", avoid_infeasible, bool),
@@ -222,6 +222,12 @@ def require_avoidable(limits: Limits | None, threshold: Threshold) -> None:
     if limits is None or not isinstance(threshold, Certified):
         what = "no limit" if limits is None else f"the threshold {threshold.name}"
         raise InputError(f"avoid_infeasible must come with a limit and the certified threshold, got {what}")
+
+
+def ordered_threshold(given: Any, labels: Labels, family: Family) -> Threshold:
+    """A threshold, its prior by the names of the objectives."""
+    threshold = as_threshold(given)
+    return threshold.ordered(labels, family) if isinstance(threshold, Posterior) else threshold
 
 
 def with_options(function: Made) -> Made:

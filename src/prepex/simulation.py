@@ -33,7 +33,7 @@ from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
 from prepex.settings import require_avoidable
 from prepex.standing import Standing
-from prepex.stopping import Certified, Own, Threshold, as_threshold
+from prepex.stopping import Certified, Own, Posterior, Threshold, as_threshold
 from prepex.tolerance import Tolerance, as_given, check_tolerance
 
 CHUNK = 4096
@@ -184,11 +184,13 @@ def _groups(rule: Rule, thresholds: tuple[Threshold, ...]) -> list[tuple[Thresho
     if rule.stops_itself:
         return [(Own(),)]
     certified = tuple(t for t in thresholds if isinstance(t, Certified))
-    others = tuple(t for t in thresholds if not isinstance(t, Certified))
+    # A prior is part of a course: each has one of its own.
+    believed = [(t,) for t in thresholds if isinstance(t, Posterior)]
+    others = tuple(t for t in thresholds if not isinstance(t, Certified | Posterior))
     if rule.follows_margin(True) != rule.follows_margin(False):
-        return [group for group in (*((t,) for t in certified), others) if group]
+        return [group for group in (*((t,) for t in certified), others, *believed) if group]
     # The certified one first: its presence in the setting is what makes the margin be computed.
-    return [certified[:1] + others, *((t,) for t in certified[1:])]
+    return [group for group in (certified[:1] + others, *((t,) for t in certified[1:]), *believed) if group]
 
 
 def _parallel(jobs: list[Job], n_jobs: int, progress: Callable[[int], None] | None) -> Iterable[Record]:

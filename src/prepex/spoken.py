@@ -21,6 +21,10 @@ TOLERANCE_HELP = (
     "repeat it, or give one for all"
 )
 LIMIT_HELP = "'cost + 2 time <= 10': a sum of objectives that an option must keep to; may be repeated"
+PRIOR_HELP = (
+    "OBJECTIVE=MEAN:SPREAD, with --threshold posterior: what is believed of the true means before the start, "
+    "mean and standard deviation; flat where nothing is said; may be repeated"
+)
 VARIANCE_HELP = "a number, or unknown or shared if it must be estimated: one, or one for each objective"
 # A weight, if there is one, and an objective.
 _TERM = re.compile(r"(?:(\d[\d.eE]*)(?:\s*\*\s*|\s+))?(.+)")
@@ -136,6 +140,24 @@ def parse_tolerance(options: Sequence[str]) -> Size | dict[str, Size] | None:
             return size
         found[name] = size
     return found or None
+
+
+def parse_prior(options: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """What --prior says: OBJECTIVE=MEAN:SPREAD.
+
+    >>> parse_prior(["strength=60:10"])
+    {'strength': (60.0, 10.0)}
+    """
+    found: dict[str, tuple[float, float]] = {}
+    for option in options:
+        name, equals, text = (part.strip() for part in option.rpartition("="))
+        mean, spread = (plain_number(part.strip()) for part in (text.partition(":")[0], text.partition(":")[2]))
+        if not equals or not name or name in found or mean is None or spread is None:
+            raise InputError(
+                f"prior must read OBJECTIVE=MEAN:SPREAD, each objective once, as in strength=60:10, got {option!r}"
+            )
+        found[name] = mean, spread
+    return found
 
 
 def parse_limits(at_most: Sequence[str], at_least: Sequence[str], limits: Sequence[str]) -> LimitOptions:

@@ -16,6 +16,7 @@ from prepex._kernels.ledger import standing
 from prepex._kernels.margin import margin, settle_tests
 from prepex._kernels.mixture import ALONE, AS_RIVAL, BROKEN, IN_FRONT, OUT_OF_FRONT
 from prepex._kernels.own import own_stops
+from prepex._kernels.posterior import surety
 from prepex.alternatives import Evidence, found_by
 from prepex.family import Family
 from prepex.limits import Limits
@@ -100,6 +101,9 @@ def meaning_of(setting: Setting, delta: float) -> str:
     share = f"{100.0 * (1.0 - delta):g} %"
     if setting.certified and setting.rule.alternatives == "complete":
         return f"all of them right, now and at any time, with a probability of at least {share}"
+    if setting.posterior:
+        prior = "a flat prior" if setting.prior is None else "your prior"
+        return f"all of them right with a posterior probability of at least {share}, under {prior}"
     return "not proven"
 
 
@@ -122,6 +126,8 @@ class Standing:
     course: Course
     family: Family
     delta: float
+    # Of a posterior that is looked at rarely, what the last look said.
+    seen: float = -np.inf
 
     @property
     def n_pulls(self) -> int:
@@ -141,10 +147,13 @@ class Standing:
 
     @property
     def reached(self) -> float:
-        """What the threshold looks at: the certified margin, the evidence, or 1 if the rule's own test is passed."""
+        """What the threshold looks at: the certified margin, the evidence, log(1 / the posterior probability of a wrong
+        answer), or 1 if the rule's own test is passed."""
         course = self.course
         if self.setting.own:
             return float(own_stops(course, -np.log(self.delta)))
+        if self.setting.posterior:
+            return self.seen if course.with_laws else float(surety(course, -np.inf, 1.0))
         if not self.setting.certified:
             return float(standing(course.near))
         return self.margin()[0] if self.testable else -np.inf
@@ -298,6 +307,8 @@ class Standing:
         """What is reached of what is needed, and the weakest test."""
         what = "certified margin" if self.setting.certified else "evidence"
         reached, needed = self.reached, self.needed
+        if self.setting.posterior:
+            return self._how_likely(reached)
         have, want = apart(reached, needed, 3)
         if reached == -np.inf:
             words = f"The {what} cannot be computed yet: {self._nothing()}. It must reach {want}"
@@ -309,6 +320,15 @@ class Standing:
         if self.setting.certified:
             words += f" The weakest test: {self._test_words()}."
         return words
+
+    def _how_likely(self, reached: float) -> str:
+        """Under `posterior`."""
+        must = f"It must be at most {self.delta:g}."
+        if reached == -np.inf:
+            return f"The posterior probability of a wrong answer is looked at rarely, and was not yet. {must}"
+        by = "by the draws of the last look about" if self.course.with_laws else "at most"
+        have, _ = apart(min(np.exp(-reached), 1.0), self.delta, 2)
+        return f"The posterior probability of a wrong answer is {by} {have}. {must}"
 
     def _test_words(self) -> str:
         """The binding test; one of a limit is of one arm alone."""

@@ -23,6 +23,7 @@ Legend
               SPENT: sum_k log(1 + log N_k), RISK: log(1 / delta), TRIES (PSIPS), CALM: |z| of a quiet draw,
               CALM_CHANCE: how likely it is
     half, draw, drawn, stream   of posterior draws (rules/psips.py);  scale, phase  of rules/ape.py, auer.py
+    belief    of the posterior probability of a wrong answer: a prior, and shortcuts (belief.py)
     key       (1,) uint64 of the rule's own randomness
 """
 
@@ -31,6 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from prepex._kernels.belief import Belief, PriorNumbers, make_belief
 from prepex._kernels.centre import facet_scores, reference
 from prepex._kernels.instance import (
     Bools,
@@ -55,7 +57,7 @@ from prepex._kernels.room import Pieces, make_pieces, most_constraints
 PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND, LOOKED = range(11)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
 FIXED, FRAPPE, INFORMATION, TNS, PRETS, PSIPS, APE, AUER = RULES = range(8)
-FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING = 0, 1, 2
+FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING, FOLLOW_POSTERIOR = 0, 1, 2, 3
 
 # Pieces that a game may have, and gradients that a search for an allocation may use.
 ROOM, CUTS = 48, 192
@@ -92,6 +94,7 @@ class Course(NamedTuple):
     stream: NDArray[np.uint64]
     scale: Floats
     phase: Ints
+    belief: Belief
 
     @property
     def with_laws(self) -> bool:
@@ -108,6 +111,7 @@ class Plan(NamedTuple):
     """What is fixed before the first pull: codes of the rule and of what it follows, and its numbers.
 
     slack     of a tolerance, on every facet                       (n_facets,)
+    prior     of the means, if a posterior is asked for
     limits    rows g, and their level h: an arm is feasible iff g . M >= h for all; None if there are none
     """
 
@@ -124,6 +128,7 @@ class Plan(NamedTuple):
     slack: Floats
     limits: Floats | None = None
     level: Floats | None = None
+    prior: PriorNumbers | None = None
 
 
 def open_course(facets: Floats, covariances: Floats, signs: Floats, first: Floats, plan: Plan) -> Course:
@@ -203,17 +208,18 @@ def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: P
         stream=np.zeros(1, dtype=np.uint64),
         scale=np.ones(inst.n_facets),
         phase=np.zeros(K, dtype=np.int64),
+        belief=make_belief(plan.prior, inst.W, origin, K),
     )
 
 
 def leaves(node: Any) -> list[NDArray[Any]]:
     """Every array of a course, in the order of its fields: with them written back, it goes on bit for bit.
 
-    Not what is written by looking at a course: the scratch of the margin and of posterior draws.
+    Not what is written by looking at a course: the scratch of the margin and of posteriors.
     """
     found: list[NDArray[Any]] = []
     for name, entry in zip(node._fields, node):
-        if name in ("scratch", "probe", "label", "draw", "drawn", "stream"):
+        if name in ("scratch", "probe", "label", "draw", "drawn", "stream", "belief"):
             continue
         if isinstance(entry, tuple):
             found += leaves(entry)

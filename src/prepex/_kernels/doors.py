@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels import ledger, margin, mixture, pilot, search, star
-from prepex._kernels.course import FOLLOW, FOLLOW_NOTHING, FRAPPE, PRETS, RULE, TNS, Course
+from prepex._kernels import ledger, margin, mixture, pilot, posterior, search, star
+from prepex._kernels.course import FOLLOW, FOLLOW_NOTHING, FOLLOW_POSTERIOR, FRAPPE, PRETS, RULE, TNS, Course
 from prepex._kernels.laws import fresh as law_fresh
 from prepex._kernels.laws import point
 from prepex._kernels.rules.frappe import frappe_step
@@ -34,6 +34,8 @@ DOORS: tuple[Any, ...] = (
     frappe_step,
     tns_step,
     prets_step,
+    posterior.surety_known,
+    posterior.surety_law,
 )
 STEPS = {FRAPPE: frappe_step, TNS: tns_step, PRETS: prets_step}
 INT, FLOAT = np.int64(0), 0.0
@@ -46,7 +48,9 @@ def behind(first: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     """
     if isinstance(first, Course):
         near, rule = first.near, int(first.whole[RULE])
-        if first.whole[FOLLOW] != FOLLOW_NOTHING:
+        if first.whole[FOLLOW] == FOLLOW_POSTERIOR:
+            yield (posterior.surety_law if first.with_laws else posterior.surety_known), (first, FLOAT, FLOAT)
+        elif first.whole[FOLLOW] != FOLLOW_NOTHING:
             fresh, price = first.fresh, first.price
             add = law_fresh.add_law_fresh if first.with_laws else mixture.add_known_fresh
             yield add, (fresh, INT, first.origin, FLOAT)

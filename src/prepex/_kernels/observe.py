@@ -5,8 +5,8 @@ import numpy as np
 from prepex._kernels.course import (
     CHECK,
     FOLLOW,
+    FOLLOW_EVIDENCE,
     FOLLOW_MARGIN,
-    FOLLOW_NOTHING,
     FRAPPE,
     LOOKED,
     MARGIN,
@@ -42,7 +42,7 @@ def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -
     subtracted from `reward` in place: whatever looks at it from here on is centred.
     """
     near, far, M, whole = course.near, course.far, course.M, course.whole
-    tested = whole[FOLLOW] != FOLLOW_NOTHING
+    tested = whole[FOLLOW] == FOLLOW_EVIDENCE or whole[FOLLOW] == FOLLOW_MARGIN
     if a >= 0:
         count = near.inst.N[a] + more
         for q in range(M.shape[1]):

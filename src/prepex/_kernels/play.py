@@ -3,7 +3,7 @@
 Legend
     truth, roots   true means, and roots of the covariances (A, L, L): reward = truth + root z      (K, L)
     noise          standard normal, one row a pull                                                  (n, L)
-    code           HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN (own.py), or PYTHON: not watched here (T,)
+    code           HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, POSTERIOR, OWN (own.py), or PYTHON: not watched here (T,)
     level          what the evidence must reach, but for what grows with the counts                 (T, D)
     time, answer   first time it does (0: not yet), and the Pareto set then                         (T, D), (T, D, K)
     moment, then   times at which the current answer is noted, and the answers                     (G,), (G, K)
@@ -18,11 +18,12 @@ from prepex._kernels.instance import Bools, Floats, Int, Ints
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.ledger import standing
 from prepex._kernels.observe import margin_from, observe_rule
+from prepex._kernels.posterior import surety
 from prepex._kernels.propose import propose_rule
 from prepex._kernels.reward import pay
 from prepex._kernels.rules.tracking import least_pulled
 
-PYTHON, HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN = -1, 0, 1, 2, 3
+PYTHON, HEURISTIC, KAUFMANN_KOOLEN, CERTIFIED, OWN, POSTERIOR = -1, 0, 1, 2, 3, 4
 # Of an arm that is not to be tried further, as many pulls seem to be out: more than any run has.
 MANY = 2**50
 
@@ -54,6 +55,24 @@ def check_moments(course: Course, stops: Stops) -> bool:
 
 
 @part
+def watch_posterior(course: Course, stops: Stops, i: Int) -> None:
+    """The largest deltas first: a smaller one is not looked at before they are crossed."""
+    looking = True
+    while looking:
+        lowest = np.inf
+        for d in range(stops.level.shape[1]):
+            if stops.time[i, d] == 0:
+                lowest = min(lowest, stops.level[i, d])
+        looking = lowest < np.inf and surety(course, lowest, 1.0) >= lowest
+        if looking:
+            for d in range(stops.level.shape[1]):
+                if stops.level[i, d] == lowest:
+                    stops.time[i, d] = course.whole[PULLS]
+                    for k in range(course.near.inst.mask.size):
+                        stops.answer[i, d, k] = course.near.inst.mask[k]
+
+
+@part
 def watch(course: Course, stops: Stops) -> bool:
     """Note the thresholds crossed now; True when nothing is left to wait for."""
     mask, t = course.near.inst.mask, course.whole[PULLS]
@@ -71,6 +90,9 @@ def watch(course: Course, stops: Stops) -> bool:
             have -= np.log(1.0 + np.log(t))
         elif stops.code[i] == KAUFMANN_KOOLEN:
             have -= 3.0 * course.M.shape[1] * course.real[SPENT]
+        elif stops.code[i] == POSTERIOR:
+            watch_posterior(course, stops, np.int64(i))
+            have = -np.inf
         else:
             have = -np.inf  # watched from Python
         for d in range(stops.level.shape[1]):

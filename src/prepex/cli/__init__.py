@@ -160,7 +160,7 @@ def run(
     threshold: Annotated[
         list[str] | None,
         typer.Option(
-            help="certified, heuristic (default; a study's is certified) or kaufmann_koolen; may be repeated."
+            help="certified, posterior, heuristic (default; a study's is certified), kaufmann_koolen; may be repeated."
         ),
     ] = None,
     delta: Annotated[
@@ -338,6 +338,7 @@ def verify(
             typer.secho(f"Problem: {line}", err=True, fg=typer.colors.RED)
         words = {
             "certified": "",
+            "posterior": ", and its error is bounded on average over the prior, not for each truth",
             "heuristic": ", but its study stopped by a threshold without proof: it certifies no answer",
         }
         stopped = words.get(result.status, f", but its study is {result.status}: it certifies no answer")

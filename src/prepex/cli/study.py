@@ -22,7 +22,7 @@ from prepex.cli.shared import (
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
 from prepex.numerals import plural
-from prepex.spoken import FAMILY_HELP, VARIANCE_HELP, parse_limits
+from prepex.spoken import FAMILY_HELP, PRIOR_HELP, VARIANCE_HELP, parse_limits, parse_prior
 
 if TYPE_CHECKING:
     from prepex.study.study import Study
@@ -105,8 +105,9 @@ def create(
     delta: Annotated[float, typer.Option(help="The risk of a wrong answer (`prepex run` simulates 0.1).")] = 0.05,
     rule: Annotated[str, typer.Option(help="frappe, information, prets, tns or uniform.")] = "information",
     threshold: Annotated[
-        str, typer.Option(help="certified, heuristic or kaufmann_koolen (`prepex run` simulates heuristic).")
+        str, typer.Option(help="certified, posterior, heuristic or kaufmann_koolen (`prepex run` simulates heuristic).")
     ] = "certified",
+    prior: Annotated[list[str] | None, typer.Option(help=f"{PRIOR_HELP}.")] = None,
     seed: Annotated[int, typer.Option(help="Of the rule's own randomness.")] = 0,
     max_pulls: Annotated[int | None, typer.Option(help="Stop by budget; see also `extend`.")] = None,
     lease: Annotated[str | None, typer.Option(help="When a pull gives up its place: 90s, 30m, 24h, 2d.")] = None,
@@ -122,6 +123,7 @@ def create(
     """Create a study. Without a name, in a terminal, it asks for everything."""
     with errors():
         from prepex.cli import study_show, wizard
+        from prepex.stopping import with_prior
         from prepex.study.study import Study
 
         if begin is not None:
@@ -157,7 +159,8 @@ def create(
             if not sys.stdin.isatty():
                 raise InputError("name must be given where there is no terminal to ask on, got none")
             words = wizard.ask(words, [overview.name for overview in Study.list(storage)] if _exists(storage) else [])
-        settings = wizard.settings(words, rule=rule, threshold=threshold, seed=seed)
+        chosen = with_prior(threshold, parse_prior(prior or ()))
+        settings = wizard.settings(words, rule=rule, threshold=chosen, seed=seed)
         if guess is not None:
             settings = _planned(guess, settings, quiet=format is Format.json)
         study = Study.create(storage, actor=_who(actor), max_waiting=max_waiting, **settings)

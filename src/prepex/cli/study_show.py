@@ -13,6 +13,7 @@ from prepex.numerals import apart, number, plural
 from prepex.standing import chance_words, tied_words
 from prepex.study.answers import OpenPull, Overview, Receipt, Status, Ticket
 from prepex.study.audit import Verdict
+from prepex.study.picture import promise_words
 from prepex.tolerance import in_words
 
 
@@ -25,7 +26,7 @@ def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
     console.print(f"Created [bold]{escape(name)}[/] in {escape(storage)}. Fixed from now on:")
     more = f" and {len(arms) - 20} more" if len(arms) > 20 else ""
     tolerance = design["tolerance"]
-    proven = "" if design["proven"] else " (no proof bounds its error)"
+    proven = f" ({promise_words(design)})"
     fixed = {
         f"{len(arms)} options": ", ".join(map(repr, arms[:20])) + more,
         "objectives": ", ".join(f"{o} ({'min' if o in design['minimise'] else 'max'})" for o in design["objectives"]),

@@ -233,7 +233,7 @@ def _listed(text: str) -> list[str]:
     return [entry.strip() for entry in text.split(",") if entry.strip()]
 
 
-def settings(words: dict[str, Any], *, rule: str, threshold: str, seed: int) -> dict[str, Any]:
+def settings(words: dict[str, Any], *, rule: str, threshold: Any, seed: int) -> dict[str, Any]:
     """The arguments of Study.create."""
     for name, option in (("arms", "--arm or --arms-from"), ("objectives", "--objective")):
         if not words[name]:

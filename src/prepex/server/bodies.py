@@ -11,6 +11,7 @@ from prepex.family import Family, Gaussian, Product
 from prepex.limits import Limit
 from prepex.sampling import RULES
 from prepex.spoken import FAMILY_HELP, parse_family, parse_limit
+from prepex.stopping import with_prior
 from prepex.study.answers import Status
 from prepex.study.events import Event
 from prepex.study.words import check_reason
@@ -137,7 +138,13 @@ class Create(Body):
         examples=[{"price": {"low": 3.2, "high": 4.0}}],
     )
     delta: Number = Field(0.05, description="the risk of a wrong answer, between 0 and 1")
-    threshold: Literal["certified", "heuristic", "kaufmann_koolen"] = "certified"
+    threshold: Literal["certified", "posterior", "heuristic", "kaufmann_koolen"] = "certified"
+    prior: Annotated[dict[Label, tuple[Number, Number]], Field(max_length=MOST_OBJECTIVES)] | None = Field(
+        None,
+        description="with the threshold posterior: what is believed of the true means, mean and standard deviation by "
+        "objective; flat where nothing is said",
+        examples=[{"response": [0.5, 0.2]}],
+    )
     rule: Literal["information", "frappe", "prets", "tns", "uniform"] = "information"
     minimise: list[Label] = Field([], max_length=MOST_OBJECTIVES, description="objectives that are costs")
     seed: Whole = Field(0, ge=0, le=LARGEST_WHOLE)
@@ -150,12 +157,13 @@ class Create(Body):
 
     def settings(self) -> dict[str, Any]:
         """The arguments of Study.create, apart from the name."""
-        said_otherwise = {"name", "variance", "family", "cone", "rule", "limits"}
+        said_otherwise = {"name", "variance", "family", "cone", "rule", "limits", "prior"}
         return self.model_dump(exclude=said_otherwise) | {
             "family": self._family(),
             "cone": _cone(self.cone),
             "limits": [_limit(entry) for entry in self.limits],
             "sampling": RULES[self.rule](alternatives="complete"),
+            "threshold": with_prior(self.threshold, self.prior),
         }
 
     def _family(self) -> Family:

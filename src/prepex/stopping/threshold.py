@@ -14,7 +14,7 @@ import numpy as np
 from prepex import _checks
 from prepex._checks import Floats
 from prepex._kernels.mixture import default_grid
-from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, OWN, PYTHON
+from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, OWN, POSTERIOR, PYTHON
 from prepex.errors import InputError, shown
 from prepex.naming import described
 
@@ -243,6 +243,7 @@ def _inverse(y: float) -> float:
     return float(-lambertw(-math.exp(-y), -1).real) if y > 1.0 else 1.0
 
 
+# Others join it where they are defined (stopping/__init__.py).
 THRESHOLDS: dict[str, type[Threshold]] = {
     "certified": Certified,
     "heuristic": Heuristic,
@@ -271,8 +272,8 @@ def _checked(threshold: Threshold) -> Threshold:
     kind = type(threshold)
     if isinstance(threshold, UserThreshold) or threshold.compiled:
         return threshold
-    if isinstance(threshold, Certified | Own):
-        base = "Certified" if isinstance(threshold, Certified) else "Own"
+    if threshold.code in (CERTIFIED, OWN, POSTERIOR):
+        base = {CERTIFIED: "Certified", OWN: "Own", POSTERIOR: "Posterior"}[threshold.code]
         raise InputError(f"threshold must leave the code and the growth of {base} as they are, got {kind.__name__}")
     if kind.level is Threshold.level or kind.growth is Threshold.growth:
         raise InputError(f"threshold must say both its level and its growth, got {kind.__name__}")

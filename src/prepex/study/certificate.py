@@ -49,7 +49,9 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
         for k, arm in enumerate(arms):
             arm["pareto"] = bool(course.near.inst.mask[k])
         if not experiment.setting.certified:
-            evidence = _finite(experiment.reached)
+            # Of a posterior by draws nobody else can find the same number.
+            by_draws = experiment.setting.posterior and experiment.setting.laws is not None
+            evidence = None if by_draws else _finite(experiment.reached)
         elif experiment.testable and (len(arms) > 1 or len(course.price) > len(PRICES)):
             tests = _tests(course, labels.arms)
             for k, arm in enumerate(arms):

@@ -1,7 +1,8 @@
 """An independent check of a certificate, with its log or without. It needs numpy, for odd cones scipy, and shares no
 code with the rest: this file, check_read.py, check_settings.py and check_form.py, which read strictly, check_log.py for
 the log, check_facts.py for what the tests look at, check_tests.py for the tests themselves, check_laws.py for families
-beyond the known Gaussian, check_penalty.py for their penalties, check_evidence.py for other thresholds.
+beyond the known Gaussian, check_penalty.py for their penalties, check_evidence.py and check_posterior.py for other
+thresholds.
 
 Everything is computed by definition (docs/certified.md): hashes, the order of the outcomes, the pilot's shares of
 delta, and every test, each e-value by bisection on the slope of a convex function. Then every number and every name
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prepex.study import check_compare, check_evidence, check_laws, check_tests
+from prepex.study import check_compare, check_evidence, check_laws, check_posterior, check_tests
 from prepex.study.check_compare import Precision, Result, near, testable
 from prepex.study.check_facts import Design, Facts, used_blocks
 from prepex.study.check_form import require_form
@@ -137,6 +138,9 @@ def _check_answer(given: Document, design: Design, facts: Facts, result: Result,
         result.expect("status", False, "the rule's own test is not known to this check, which confirms the data alone")
         return
     needed = -math.log(design.delta)
+    if name == "posterior":
+        _check_posterior(given, design, facts, result, needed, coarse)
+        return
     if name != "certified":
         needed = level(name, np.maximum(N, 1.0), len(design.objectives), design.delta)
     result.expect("needed", near(given["needed"], needed, CLOSE), f"{needed:.9g}, got {given['needed']}")
@@ -180,6 +184,51 @@ def _check_answer(given: Document, design: Design, facts: Facts, result: Result,
         reached = min(values)
     check_compare.compare_reached(given, "margin" if name == "certified" else "evidence", reached, result, off)
     check_compare.compare_status(given, values, reached, needed, result, off.value)
+
+
+def _check_posterior(
+    given: Document, design: Design, facts: Facts, result: Result, needed: float, coarse: float
+) -> None:
+    """The bound, or its like by draws of this check's own. Which arms are decided before the stop is taken as given."""
+    result.expect("needed", near(given["needed"], needed, CLOSE), f"{needed:.9g}, got {given['needed']}")
+    prior = given["settings"]["threshold"]["prior"]
+    front = np.array([arm.get("pareto", False) for arm in given["arms"]])
+    if np.any(facts.whole.n == 0):
+        compare_status(given, needed, -math.inf, result, CLOSE)
+        return
+    check_compare.compare_front(front, design, facts, result)
+    if not result.ok:
+        return
+    if design.laws is None:
+        wrong = check_posterior.bound(design, facts, front, prior)
+        reached = -math.log(wrong) if wrong > 0.0 else math.inf
+        off = _precision(design, facts, coarse)
+        check_compare.compare_reached(given, "evidence", reached, result, Precision(off.e, off.e))
+        compare_status(given, needed, reached, result, off.e)
+        result.notes.append(f"probability of a wrong answer at most {math.exp(-reached):.3g}, allowed {design.delta:g}")
+        return
+    if any(design.unknown) and coarse > CLOSE:
+        result.notes.append("NOT checked, without the log: the posterior and status, which need the variances")
+        return
+    check_compare.compare_reached(given, "evidence", -math.inf, result, Precision(CLOSE, CLOSE))
+    found = check_posterior.drawn(design, facts, front, prior)
+    # A look may or may not have passed where the probability is small enough; it has not where it is too large.
+    small = found is not None and found[0] <= design.delta + 4.0 * found[1]
+    compare_status(given, needed, needed if small else -math.inf, result, CLOSE)
+    share = "not known: the posterior is no distribution" if found is None else f"about {found[0]:.3g}"
+    result.notes.append(f"probability of a wrong answer {share}, by draws of this check")
+    result.notes.append("taken as given: the draws of the study's own looks, and with them at which look it stopped")
+
+
+def compare_status(given: Document, needed: float, reached: float, result: Result, close: float) -> None:
+    """Of a posterior whose bound is known."""
+    answer, budget = given["answer"], given["settings"]["max_pulls"]
+    spare = close * (1.0 + needed)
+    go_on = "running" if budget is None or answer["n_pulls"] < budget else "inconclusive"
+    allowed = (["posterior"] if reached >= needed - spare else []) + ([go_on] if reached < needed + spare else [])
+    result.expect("status", answer["status"] in allowed, f"{' or '.join(allowed)}, got {answer['status']}")
+    good = answer["status"] != "posterior" or not answer["undecided"]
+    result.expect("decided", good, "all arms at the stop")
 
 
 def _check_tests(

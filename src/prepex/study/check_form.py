@@ -22,13 +22,14 @@ TOP = (
     *("format", "study", "settings", "lease", "log", "answer", "theorem"),
     *("needed", "margin", "evidence", "binding", "arms"),
 )
-STATUSES = ("certified", "heuristic", "inconclusive", "running")
+STATUSES = ("certified", "posterior", "heuristic", "inconclusive", "running")
 # What is proven, by threshold.
 THEOREMS = {
     "certified": "Ville's inequality for mixture e-processes, any sampling rule, any stopping time",
     "heuristic": "none: the convention of the literature's experiments",
     "kaufmann_koolen": "Kaufmann & Koolen (2021), Theorem 7, for the K L scalars of independent objectives",
     "own": "the rule's own, if it has one",
+    "posterior": "the tower property: averaged over the prior, any sampling rule",
 }
 TESTS = (("better", "worse", "facet"), ("better", "worse", "limit"), ("arm", "limit"))
 

@@ -49,6 +49,7 @@ THRESHOLDS: dict[str, tuple[str, ...]] = {
     "heuristic": (),
     "kaufmann_koolen": (),
     "own": (),
+    "posterior": ("prior",),
 }
 SETTINGS = ("labels", "family", "cone", "sampling", "threshold", "delta", "seed", "max_pulls", "max_pending")
 # Only where they are used.
@@ -75,7 +76,7 @@ def require_settings(given: Any) -> None:
         _require_limits(given, L)
     rule, threshold = given["sampling"], given["threshold"]
     _require_rule(rule, K)
-    _require_threshold(threshold)
+    _require_threshold(threshold, L)
     number("delta", given["delta"], 0.0, math.nextafter(1.0, 0.0))
     whole("seed", given["seed"], high=SEED)
     if given["max_pulls"] is not None:
@@ -343,7 +344,7 @@ def _require_rule(given: Any, K: int) -> None:
         whole("max_tries", given["max_tries"], 1)
 
 
-def _require_threshold(given: Any) -> None:
+def _require_threshold(given: Any, L: int) -> None:
     name = choice("threshold", given.get("name") if type(given) is dict else None, THRESHOLDS)
     fields("threshold", given, ("name", *THRESHOLDS[name]))
     if name == "certified":
@@ -353,6 +354,29 @@ def _require_threshold(given: Any) -> None:
             refuse("grid", "at least one constant", given["grid"])
         if given["pilot"] is not None:
             whole("pilot", given["pilot"])
+    elif name == "posterior" and given["prior"] is not None:
+        _require_prior(given["prior"], L)
+
+
+def _require_prior(given: Any, L: int) -> None:
+    """One that is a distribution; None where nothing is known of an objective."""
+    fields("prior", given, ("mean", "spread", "covariance", "noise", "weight"))
+    for mean in listing("mean", given["mean"], L):
+        number("mean", mean, whole_too=True)
+    for name in ("spread", "noise"):
+        for size in listing(name, given[name], L) if given[name] is not None else ():
+            if size is not None:
+                number(name, size, SMALLEST, whole_too=True)
+    if (given["spread"] is None) == (given["covariance"] is None):
+        refuse("prior", "either spread or covariance", given)
+    number("weight", given["weight"], 0.0, whole_too=True)
+    if given["covariance"] is not None:
+        for row in listing("covariance", given["covariance"], L):
+            for entry in listing("covariance", row, L):
+                number("covariance", entry, whole_too=True)
+        matrix = np.array(given["covariance"], dtype=float)
+        if not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] <= 0.0:
+            refuse("covariance", "symmetric and positive definite", given["covariance"])
 
 
 def single_family(family: Mapping[str, Any], place: int) -> Any:

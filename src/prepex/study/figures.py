@@ -53,7 +53,8 @@ def draw_evidence(picture: dict[str, Any], past: Past) -> str:
     elif picture["forecast"] and picture["forecast"]["median"] is not None:
         _draw_ahead(axes, picture["forecast"], n[-1], picture["needed"])
     axes.set_xlabel("outcomes")
-    axes.set_ylabel("certified margin" if picture["design"]["threshold"] == "certified" else "evidence")
+    heights = {"certified": "certified margin", "posterior": "log(1 / probability of a wrong answer)"}
+    axes.set_ylabel(heights.get(picture["design"]["threshold"], "evidence"))
     axes.legend(frameon=False)
     return _svg(figure)
 

@@ -59,11 +59,25 @@ def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
         "rule": settings["sampling"]["name"],
         "threshold": settings["threshold"]["name"],
         "proven": experiment.setting.threshold.proven and experiment.setting.rule.alternatives == "complete",
+        "prior": settings["threshold"].get("prior"),
         "seed": experiment.seed,
         "max_pulls": experiment.max_pulls,
         "max_pending": experiment.max_pending,
         "lease": lease,
     }
+
+
+def promise_words(design: dict[str, Any]) -> str:
+    """What a study's threshold promises.
+
+    >>> promise_words({"threshold": "heuristic", "proven": False})
+    'no proof bounds its error'
+    """
+    if not design["proven"]:
+        return "no proof bounds its error"
+    if design["threshold"] != "posterior":
+        return "proven"
+    return f"proven on average over {'a flat prior' if design['prior'] is None else 'your prior'}, not for each truth"
 
 
 def _limits(limits: Limits, objectives: Sequence[str]) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from prepex.numerals import by_factor, number, plural, within
 from prepex.standing import chance_words, tied_words
 from prepex.study import figures
 from prepex.study.history import Past
+from prepex.study.picture import promise_words
 from prepex.tolerance import in_words
 
 STYLE = """
@@ -65,13 +66,14 @@ def _answer(picture: dict[str, Any]) -> str:
     answer = picture["answer"]
     words = {
         "certified": f"Certified: wrong with probability at most {answer['delta']:g}.",
+        "posterior": f"Stopped: wrong with probability at most {answer['delta']:g} on average over the prior.",
         "heuristic": "Stopped by a threshold without proof.",
         "inconclusive": "Inconclusive: the budget ended first.",
         "running": "Running: what looks right now.",
     }[answer["status"]]
     # With limits, once all options were tried, the answer may be that there is none.
     names = _listed(answer["arms"]) or ("none meets every limit" if answer["reasons"] else "nothing yet")
-    looks = "Pareto optimal" if answer["status"] == "certified" else "Looks Pareto optimal"
+    looks = "Pareto optimal" if answer["status"] in ("certified", "posterior") else "Looks Pareto optimal"
     looks += " among those that meet the limits" if answer["reasons"] else ""
     looks += "" if picture["design"]["tolerance"] is None else " within the tolerance"
     tally = ", ".join(f"{answer['states'].count(state):,} {state}" for state in ("in", "out", "open"))
@@ -103,7 +105,7 @@ def _design(picture: dict[str, Any]) -> str:
             *([("limits", ", ".join(limit["words"] for limit in design["limits"]))] if design["limits"] else []),
             ("risk delta", design["delta"]),
             ("sampling", design["rule"]),
-            ("threshold", design["threshold"] + (", proven" if design["proven"] else ", no proof")),
+            ("threshold", f"{design['threshold']}, {promise_words(design)}"),
             ("seed", design["seed"]),
             ("budget", "none" if design["max_pulls"] is None else plural(design["max_pulls"], "pull")),
             ("lease", "none" if design["lease"] is None else f"{design['lease']:g} s"),

@@ -58,6 +58,8 @@ function read() {
   };
   const tolerances = parts.filter((part) => part.tolerance).map((part) => [part.name, part.tolerance.endsWith("%") ? part.tolerance : Number(part.tolerance)]);
   const limits = given.limits.split("\n").map((line) => line.trim()).filter(Boolean);
+  const prior = given.prior.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => [line.slice(0, line.lastIndexOf("=")).trim(), line.slice(line.lastIndexOf("=") + 1).split(":").map(Number)]);
+  if (prior.length) body.prior = Object.fromEntries(prior);
   if (limits.length) [body.limits, body.avoid_infeasible] = [limits, Boolean(given.avoid_infeasible)];
   if (tolerances.length) body.tolerance = Object.fromEntries(tolerances);
   if (given.max_pulls) body.max_pulls = Number(given.max_pulls);

@@ -175,7 +175,7 @@ export function drawEvidence(place, view) {
       line: { color: colour.accent, width: 4 }, marker: { size: [0, 10, 0], symbol: "diamond", color: colour.accent }, hovertemplate: `%{x:,} outcomes<extra></extra>` });
   }
   const stop = view.answer.done ? [{ type: "line", x0: view.answer.n_pulls, x1: view.answer.n_pulls, yref: "paper", y0: 0, y1: 1, line: { color: colour.soft, width: 1, dash: "dot" } }] : [];
-  return draw(place, data, layout(colour, { shapes: stop, uirevision: "", xaxis: { title: "outcomes", range: [0, end], nticks: 6 }, yaxis: { title: view.design.threshold === "certified" ? "certified margin" : "evidence" } }));
+  return draw(place, data, layout(colour, { shapes: stop, uirevision: "", xaxis: { title: "outcomes", range: [0, end], nticks: 6 }, yaxis: { title: { certified: "certified margin", posterior: "log of 1 / chance of a wrong answer" }[view.design.threshold] || "evidence" } }));
 }
 
 export const forget = (place) => window.Plotly && Plotly.purge(place);

@@ -67,7 +67,7 @@ function draw(before) {
   const found = `${answer.arms.length} of ${plural(view.arms.length, "arm")}`;
   const within = view.design.tolerance ? " within the tolerance" : "";
   const none = Object.keys(answer.reasons).length ? "No option meets every limit." : "Nothing is known yet.";
-  say(at("front-words"), !answer.arms.length ? none : answer.status === "certified" ? `Pareto optimal${within}, proven: ${found}` : `Looks Pareto optimal${within}: ${found}`);
+  say(at("front-words"), !answer.arms.length ? none : answer.status === "certified" ? `Pareto optimal${within}, proven: ${found}` : answer.status === "posterior" ? `Pareto optimal${within}, proven on average over the prior: ${found}` : `Looks Pareto optimal${within}: ${found}`);
   keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
   say(at("why"), view.why);
   at("ask-button").disabled = answer.done;
@@ -83,7 +83,7 @@ function drawTiles() {
   const share = view.reached === null ? "–" : apart(view.reached, view.needed, 3).join(" of ");
   const made = view.forecast;
   const ahead = view.answer.done ? "–" : !made ? (computing ? "computing" : "unknown") : made.median === null ? `more than ${number(made.followed)}` : `about ${number(made.median)}`;
-  const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [view.design.threshold === "certified" ? "Certified margin" : "Evidence", share],
+  const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [{ certified: "Certified margin", posterior: "Log of 1 / chance of a wrong answer" }[view.design.threshold] || "Evidence", share],
     ["More pulls", ahead], ...(made && !view.answer.done ? outlook(made) : []), ["States at this risk", ["in", "out", "open"].map((state) => `${number(view.arms.filter((arm) => arm.state === state).length)} ${state}`).join(", ")]];
   const rare = [["Late", view.late + view.lapsed], ["Voided", view.voided], ["Corrected", view.corrected], ["Imported", view.imported]];
   facts(at("tiles"), [...all, ...rare.filter(([, n]) => n).map(([words, n]) => [words, number(n)])], true);
@@ -136,7 +136,7 @@ function drawDesign() {
   const cone = d.cone || `facets ${d.facets.map((row) => `(${row.map((v) => number(v, 3)).join(", ")})`).join(" ")}`;
   const known = d.covariance && d.covariance.length === 1 ? `Gaussian, covariance ${d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ")}` : d.family;
   facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Outcomes are", known],
-    ["Cone", cone], ...(d.tolerance ? [["Tolerance", d.tolerance.map((size, q) => [size, d.objectives[q]]).filter(([size]) => size && size !== "0%").map(([size, name]) => `${typeof size === "string" ? size : number(size)} in ${name}`).join(", ")]] : []), ...(d.limits.length ? [["Limits", d.limits.map((limit) => limit.words).join(", ") + (d.avoid_infeasible ? "; no more of an option once it is certified to break one" : "")]] : []), ["Risk delta", d.delta], ["Threshold", `${d.threshold}${d.proven ? ", proven" : ", no proof"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
+    ["Cone", cone], ...(d.tolerance ? [["Tolerance", d.tolerance.map((size, q) => [size, d.objectives[q]]).filter(([size]) => size && size !== "0%").map(([size, name]) => `${typeof size === "string" ? size : number(size)} in ${name}`).join(", ")]] : []), ...(d.limits.length ? [["Limits", d.limits.map((limit) => limit.words).join(", ") + (d.avoid_infeasible ? "; no more of an option once it is certified to break one" : "")]] : []), ["Risk delta", d.delta], ["Threshold", `${d.threshold}${!d.proven ? ", no proof" : d.threshold === "posterior" ? `, proven on average over ${d.prior ? "your" : "a flat"} prior` : ", proven"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
     ["Pulls out at once", number(d.max_pending)], ["Lease", d.lease === null ? "none" : span(d.lease)], ["Events", number(view.events)], ["Last hash", view.head]]);
 }
 

@@ -96,6 +96,7 @@ export const plural = (n, one, many = one + "s") => `${n.toLocaleString("en")} $
 export const STATES = {
   running: "running",
   certified: "certified",
+  posterior: "stopped, proven on average",
   heuristic: "stopped, no proof",
   inconclusive: "inconclusive",
 };
