@@ -1,6 +1,7 @@
 """`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
 [load] [startup] [bits] [questions] [analyse] [dialogue] [race] [race-long]
-[race-truth] [race-kills] [race-workers] [forecast] [plan]`: by default the timings, core, rules, questions and startup.
+[race-truth] [race-kills] [race-workers] [forecast] [plan] [prior] [compare]`: by default the timings, core, rules,
+questions and startup.
 """
 
 import sys
@@ -8,6 +9,7 @@ import sys
 from benchmarks import (
     analyse,
     borders,
+    compare,
     core,
     dialogue,
     families,
@@ -18,6 +20,7 @@ from benchmarks import (
     load,
     mutations,
     plan,
+    prior,
     questions,
     race,
     rules,
@@ -51,9 +54,12 @@ PARTS = {
     "dialogue": dialogue.main,
     "forecast": forecast.main,
     "plan": plan.main,
+    "prior": prior.main,
+    "compare": compare.main,
 }
 
-for name in sys.argv[1:] or ["core", "rules", "questions", "startup"]:
+# Numbers are for the parts that take them.
+for name in [word for word in sys.argv[1:] if not word[0].isdigit()] or ["core", "rules", "questions", "startup"]:
     if name not in PARTS:
         sys.exit(f"benchmark must be one of {', '.join(PARTS)}, got {name!r}")
     # What is timed is compiled code, whatever would be interpreted first.

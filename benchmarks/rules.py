@@ -9,11 +9,11 @@ from rich.table import Table
 from benchmarks.core import Rounds, equal_front, us, verdict
 from benchmarks.timing import side_by_side
 from prepex import Cone, Gaussian, Problem, instances
-from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, Stops, play
+from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, POSTERIOR, Stops, play
 from prepex.run import Setting
 from prepex.sampling import AcceleratedPreTS, FraPPE, InformationDirected, TnS, Uniform
 from prepex.simulation import noise_of, pay_first
-from prepex.stopping import Certified, Heuristic
+from prepex.stopping import Certified, Heuristic, Posterior
 
 console = Console(width=110)
 BARS = {"FraPPE": 40, "InformationDirected": 20}
@@ -22,9 +22,9 @@ BARS = {"FraPPE": 40, "InformationDirected": 20}
 class Run:
     """A run of a rule that never stops, with every threshold watched."""
 
-    def __init__(self, problem, rule, n_rounds, *, certified=True, seed=0, **question):
+    def __init__(self, problem, rule, n_rounds, *, certified=True, posterior=False, seed=0, **question):
         self.problem, self.n_rounds = problem, n_rounds
-        threshold = Certified() if certified else Heuristic()
+        threshold = Certified() if certified else Posterior() if posterior else Heuristic()
         self.setting = Setting.make(problem.family, problem.cone, problem.labels, rule, threshold, seed, **question)
         self.roots, draw = noise_of(self.setting, np.random.default_rng(seed))
         K = len(problem.means)
@@ -34,9 +34,12 @@ class Run:
             pay_first(self.setting, self.truth, self.roots, k, self.first[k])
         self.noise = draw(n_rounds)
         codes = [HEURISTIC, KAUFMANN_KOOLEN] + ([CERTIFIED] if certified else [])
+        codes = [POSTERIOR] if posterior else codes
+        # A probability of a wrong answer is looked at the closer the nearer it is: one that is not far.
+        level = np.log(1000.0) if posterior else 1e300
         self.stops = Stops(
             code=np.array(codes, dtype=np.int64),
-            level=np.full((len(codes), 2), 1e300),
+            level=np.full((len(codes), 2), level),
             time=np.zeros((len(codes), 2), dtype=np.int64),
             answer=np.zeros((len(codes), 2, K), dtype=bool),
             moment=np.zeros(0, dtype=np.int64),
@@ -83,6 +86,19 @@ def whole_rounds():
     console.print(table)
 
 
+def believed():
+    """The posterior probability of a wrong answer, watched at delta 0.001, against the heuristic threshold."""
+    problem, n = instances.covboost(), 6000
+    heuristic = Run(problem, InformationDirected(), n, certified=False)
+    posterior = Run(problem, InformationDirected(), n, certified=False, posterior=True)
+    one, two = side_by_side(heuristic, posterior)
+    stopped = "" if not posterior.stops.time.any() else ", STOPPED early: not comparable"
+    console.print(
+        f"Cov-Boost, InformationDirected: a round that watches posterior {us(two / n)}, heuristic {us(one / n)}, ratio "
+        f"{two / one:.2f} {verdict(two / one, 1.5)}{stopped}"
+    )
+
+
 def scaling():
     table = Table(
         "K", "L", "|P|", "InformationDirected", "FraPPE", box=None, header_style="bold",
@@ -104,5 +120,6 @@ def scaling():
 def main():
     began = time.perf_counter()
     whole_rounds()
+    believed()
     scaling()
     console.print(f"took {time.perf_counter() - began:.0f} s")

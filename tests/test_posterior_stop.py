@@ -65,7 +65,7 @@ PRIORS = {
 @pytest.mark.parametrize("asked", [{}, {"tolerance": 0.3}, {"limits": 0.1}, {"tolerance": 0.2, "limits": -0.1}])
 def test_the_bound_is_its_definition_and_bounds(prior, asked):
     rng = np.random.default_rng(8)
-    for _ in range(12):
+    for _ in range(5):
         made = random_experiment(rng, PRIORS[prior], **asked)
         S, V = posterior_scores(made)
         inst = made.course.near.inst
@@ -75,13 +75,13 @@ def test_the_bound_is_its_definition_and_bounds(prior, asked):
         for level in (0.1, -math.log(max(want, 1e-9)) * 1.01 + 0.01, -math.log(max(want, 1e-9)) * 0.99 - 0.01):
             found = kernels.surety(made.course, level, 1.0)
             assert (found >= level) == (-math.log(want) >= level)
-        drawn = _draws_of(made.setting, made.course, made.setting.prior)(rng, 400)
+        drawn = _draws_of(made.setting, made.course, made.setting.prior)(rng, 200)
         on = inst.n_facets
         able = np.all(drawn[:, :, on:] >= 0.0, axis=2)
         wrong = np.mean(
             [not reference.right(d[:, :on], a, inst.slack[:on], inst.mask) for d, a in zip(drawn, able, strict=True)]
         )
-        assert wrong <= want + 4.0 * math.sqrt(0.25 / 400)
+        assert wrong <= want + 4.0 * math.sqrt(0.25 / 200)
 
 
 def test_the_bound_without_noise_on_an_objective():
@@ -109,9 +109,9 @@ def test_most_wrong_is_the_largest_that_chernoff_allows():
 def test_gamma_draws_have_their_moments():
     stream = np.array([7], dtype=np.uint64)
     for shape in (0.4, 1.0, 3.5, 80.0):
-        found = np.array([kernels.next_gamma(stream, shape) for _ in range(4000)])
-        assert found.mean() == pytest.approx(shape, abs=5.0 * math.sqrt(shape / 4000))
-        assert found.var() == pytest.approx(shape, rel=0.35)
+        found = np.array([kernels.next_gamma(stream, shape) for _ in range(1500)])
+        assert found.mean() == pytest.approx(shape, abs=5.0 * math.sqrt(shape / 1500))
+        assert found.var() == pytest.approx(shape, rel=0.5)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_draws_of_kernels_are_those_of_the_posterior(family, own):
     prior = Prior(mean=[0.6], spread=[0.2], noise=[2.0], weight=3.0) if own else None
     made = Experiment(3, 1, family=family, threshold=Posterior(prior=prior), delta=1e-6)
     made.tell_many([(k % 3, row) for k, row in enumerate(rows)])
-    course, n = made.course, 4000
+    course, n = made.course, 1200
     course.stream[0] = 5
     slow, fast = _draws_of(made.setting, course, made.setting.prior)(rng, 40_000)[:, :, 0], np.zeros((n, 3))
     for row in fast:
@@ -141,12 +141,12 @@ def test_draws_of_kernels_are_those_of_the_posterior(family, own):
         row[:] = course.drawn[:, 0]
     error = slow.std(axis=0) * math.sqrt(1 / n + 1 / 40_000)
     assert np.all(np.abs(fast.mean(axis=0) - slow.mean(axis=0)) < 5.0 * error)
-    assert np.allclose(fast.std(axis=0), slow.std(axis=0), rtol=0.15)
+    assert np.allclose(fast.std(axis=0), slow.std(axis=0), rtol=0.3)
 
 
 def test_a_wrong_answer_of_a_draw_by_definition():
     rng = np.random.default_rng(4)
-    for case in range(40):
+    for case in range(20):
         tolerance = 0.4 if case % 2 else None
         made = Experiment(4, 2, family=px.Bernoulli(), threshold="posterior", tolerance=tolerance, at_least={1: 0.3})
         made.tell_many([(k, row) for k, row in enumerate(rng.integers(0, 2, size=(4, 2)))])

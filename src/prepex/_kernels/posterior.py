@@ -299,11 +299,11 @@ def draw_truth(course: Course) -> None:
 def ahead_by(S: Floats, inst: Instance, a: Int, i: Int, sign: float) -> bool:
     """Is arm a ahead of i by `sign` times the slack on every facet? Without slack, does it dominate it?"""
     if not inst.lenient:
-        return compare(S, inst.n_facets, a, i) > 0
-    ahead = True
+        return bool(compare(S, inst.n_facets, a, i) > 0)
     for f in range(inst.n_facets):
-        ahead = ahead and S[a, f] - S[i, f] >= sign * inst.slack[f]
-    return ahead
+        if S[a, f] - S[i, f] < sign * inst.slack[f]:
+            return False
+    return True
 
 
 @kernel

@@ -22,7 +22,7 @@ class Raced:
     """
 
     answer: tuple[str, ...]
-    status: Literal["certified", "heuristic", "inconclusive", "running"]
+    status: Literal["certified", "posterior", "heuristic", "inconclusive", "running"]
     means: dict[str, dict[str, float]]
     counts: dict[str, int]
     states: dict[str, str]

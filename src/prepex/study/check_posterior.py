@@ -106,27 +106,27 @@ def _objective(
     assert design.laws is not None
     (law, var), N, x = design.laws[q], facts.whole.n, facts.whole.mean[:, q]
     K = N.size
-    spread = None if prior is None else prior["spread"][q]
-    mean = 0.0 if prior is None else float(prior["mean"][q])
-    flat = spread is None
+    mean, spread = (0.0, None) if prior is None else (float(prior["mean"][q]), prior["spread"][q])
+    # Nothing known of an objective: an infinite spread.
+    flat, wide = spread is None, math.inf if spread is None else float(spread)
     if law == "exact":
         return np.broadcast_to(x, (n, K))
     if law == "bernoulli":
-        size = 2.0 if flat else mean * (1.0 - mean) / spread**2 - 1.0
+        size = 2.0 if flat else mean * (1.0 - mean) / wide**2 - 1.0
         a, b = (1.0, 1.0) if flat else (mean * size, (1.0 - mean) * size)
         return rng.beta(a + N * x, b + N * (1.0 - x), (n, K))
     if law == "poisson":
-        a, b = (1.0, 0.0) if flat else (mean**2 / spread**2, mean / spread**2)
+        a, b = (1.0, 0.0) if flat else (mean**2 / wide**2, mean / wide**2)
         return np.asarray(rng.gamma(a + N * x, 1.0, (n, K)) / (b + N))
     if law == "exponential":
-        a = 0.0 if flat else 2.0 + (mean / spread) ** 2
+        a = 0.0 if flat else 2.0 + (mean / wide) ** 2
         return np.asarray((N * x + (0.0 if flat else mean * (a - 1.0))) / rng.gamma(a + N, 1.0, (n, K)))
     away = x - ((math.log(mean) if design.logs[q] and not flat else mean) - facts.origin[q])
     if law == "gaussian":
-        c = 0.0 if flat else var / spread**2
+        c = var / wide**2
         return np.asarray(x - c / (c + N) * away + np.sqrt(var / (c + N)) * rng.standard_normal((n, K)))
-    noise, weight = (0.0, 0.0) if flat or prior is None else (prior["noise"][q], prior["weight"])
-    c = 0.0 if flat else (noise / spread) ** 2
+    noise, weight = (0.0, 0.0) if flat or prior is None else (float(prior["noise"][q]), float(prior["weight"]))
+    c = (noise / wide) ** 2
     square = facts.whole.square[:, q] + c * N / (c + N) * away**2
     free, total = N - 1.0 if flat else N + weight, square + weight * noise**2
     if law == "shared":
