@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import beta
 
-from prepex import Bernoulli, Cone, Exponential, Gaussian, LogNormal, Poisson, Problem, simulate
-from prepex.prior import Prior
+from prepex import Bernoulli, Cone, Exponential, Gaussian, LogNormal, Poisson, Prior, Problem, simulate
 from prepex.sampling import InformationDirected
 from prepex.stopping import Posterior
 

@@ -16,7 +16,8 @@
     plan                  how many trials a study will take, before it starts         -> Plan
     simulate              many seeded runs of rules and thresholds                    -> Runs
     sampling              FraPPE, InformationDirected, AcceleratedPreTS, TnS, Oracle, Uniform; PSIPS, APE, Auer
-    stopping              thresholds: certified, heuristic, kaufmann_koolen
+    stopping              thresholds: certified, posterior, heuristic, kaufmann_koolen
+    Prior                 what is believed of the means before the first pull, for stopping.Posterior
     instances             benchmark problems: covboost, correlated, snw, bernoulli, dose_finding
     InputError            what bad input raises, a ValueError; of studies also NoStudyError, NameTakenError, and
                           BlockedError where told outcomes wait for a pull
@@ -53,6 +54,7 @@ _HOME = {
     "NoStudyError": "study.log",
     "Plan": "planning.plan",
     "Poisson": "family",
+    "Prior": "prior",
     "Problem": "problem",
     "Product": "family",
     "Recommendation": "experiment",

@@ -29,6 +29,7 @@ from prepex.planning.plan import plan as plan
 from prepex.preferences import ClashError as ClashError
 from prepex.preferences import better as better
 from prepex.preferences import neither as neither
+from prepex.prior import Prior as Prior
 from prepex.problem import Problem as Problem
 from prepex.racing.calls import race as race
 from prepex.racing.calls import race_async as race_async
