@@ -68,7 +68,7 @@ def cell(problem, way, delta, n_runs):
     )
     (summary,) = runs.summary()
     rows = list(runs.rows())
-    times = [row["time"] / summary.floor for row in rows if row["stopped"]]
+    times = [row["stopping_time"] / summary.floor for row in rows if row["stopped"]]
     return times, sum(not row["correct"] for row in rows if row["stopped"]), len(times)
 
 

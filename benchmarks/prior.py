@@ -97,7 +97,7 @@ def errors(family, prior, draw, cone, delta, question, n_runs, seed):
         (row,) = found.rows()
         wrong += bool(row["stopped"] and not row["correct"])
         stopped += bool(row["stopped"])
-        pulls += row["time"] if row["stopped"] else MOST
+        pulls += row["stopping_time"] if row["stopped"] else MOST
     return wrong, stopped, pulls / n_runs
 
 

@@ -171,7 +171,7 @@ def test_simulated_and_live_stop_alike(family):
     runs = px.simulate(
         truth, sampling=InformationDirected(), threshold="posterior", deltas=[0.3, 0.1], n_runs=2, seed=3
     )
-    times = {(row["run"], row["delta"]): row["time"] for row in runs.rows()}
+    times = {(row["run"], row["delta"]): row["stopping_time"] for row in runs.rows()}
     for run in range(2):
         key = int(np.random.SeedSequence((3, run, 1)).generate_state(1, np.uint64)[0])
         made = Experiment(3, 2, family=family, threshold="posterior", delta=0.1)
