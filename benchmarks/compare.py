@@ -25,11 +25,11 @@ WAYS = {
 
 
 def some_of_snw(n_arms=12):
-    """The first arms of SNW, with those of its Pareto set among them."""
+    """Arms of SNW at equal distances in its table."""
     whole = instances.snw()
-    best = np.flatnonzero(whole.cone.pareto_mask(whole.benefits))
-    keep = np.sort(np.concatenate([best, np.setdiff1d(np.arange(len(whole.means)), best)])[:n_arms])
-    return Problem(whole.means[keep], family=whole.family, cone=whole.cone)
+    keep, labels = np.linspace(0, len(whole.means) - 1, n_arms).astype(int), whole.labels
+    named = {"objectives": labels.objectives, "minimise": labels.minimise}
+    return Problem(whole.means[keep], family=whole.family, cone=whole.cone, **named)
 
 
 def random_instances(n=20):
