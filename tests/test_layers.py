@@ -13,7 +13,7 @@ LAYERS = (
     ("_named", "units"),
     ("preferences",),
     ("cone", "family", "labels", "region", "tables"),
-    ("exact", "limits", "prior", "problem", "tolerance"),
+    ("exact", "limits", "noise", "prior", "problem", "tolerance"),
     ("judge", "reasons", "solvers"),
     ("alternatives",),
     ("bound", "instances", "sampling", "stopping"),
