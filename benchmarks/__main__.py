@@ -2,6 +2,8 @@
 [load] [startup] [bits] [questions] [analyse] [dialogue] [race] [race-long]
 [race-truth] [race-kills] [race-workers] [forecast] [plan] [prior] [compare]`: by default the timings, core, rules,
 questions and startup.
+[load] [startup] [bits] [questions] [analyse] [dialogue] [noise] [race] [race-long]
+[race-truth] [race-kills] [race-workers] [forecast] [plan]`: by default the timings, core, rules, questions and startup.
 """
 
 import sys
@@ -19,6 +21,7 @@ from benchmarks import (
     kills,
     load,
     mutations,
+    noise,
     plan,
     prior,
     questions,
@@ -56,6 +59,7 @@ PARTS = {
     "plan": plan.main,
     "prior": prior.main,
     "compare": compare.main,
+    "noise": noise.main,
 }
 
 # Numbers are for the parts that take them.

@@ -168,6 +168,10 @@ def test_a_study_from_the_form_to_the_certificate(page, storage, downloads):
     page.fill("#create [name=name]", "a/b " + EVIL)
     page.fill("#create [name=arms]", "\n".join(["low", EVIL]))
     page.fill("#objectives [data-part=name]", "gain")
+    page.run(
+        "const kind = document.querySelector('#objectives [data-part=kind]');"
+        "kind.value = 'gaussian'; kind.dispatchEvent(new Event('change'))"
+    )
     page.fill("#objectives [data-part=variance]", "0.01")
     page.click("#create button.main")
     page.until(lambda: page.text("#name") == "a/b " + EVIL and page.text("#log-range") == "1 to 1 of 1")

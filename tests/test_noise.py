@@ -81,3 +81,32 @@ def test_logarithms_other_families_and_few_outcomes():
     assert short.alarms == () and short.words == ""
     flat = check_noise(np.tile([0, 1], 20), np.ones((40, 1)), labels=LABELS, family=px.Gaussian(variance="unknown"))
     assert flat.alarms == ()
+
+
+def test_a_study_says_that_its_variance_is_another(tmp_path, monkeypatch):
+    import json
+
+    from typer.testing import CliRunner
+
+    from prepex.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(8)
+    rows = "arm,gain\n" + "".join(f"{'ab'[t % 2]},{6.0 * rng.normal()!r}\n" for t in range(60))
+    (tmp_path / "t.csv").write_text(rows)
+    study = px.Study.create("prepex.db", "s", arms=("a", "b"), objectives=("gain",), family=px.Gaussian(variance=1.0))
+    study.import_csv("t.csv")
+    found = study.check_noise()
+    assert found.alarms[0].kind == "spread" and 4.0 < found.spreads[0].seen < 8.0
+    assert "larger than declared" in study.picture()["noise"]
+    study.report("out.html")
+    assert "larger than declared" in (tmp_path / "out.html").read_text()
+    shown = CliRunner().invoke(app, ["study", "status", "s"])
+    assert "larger than declared" in " ".join(shown.output.split())
+    plain = CliRunner().invoke(app, ["study", "noise", "s", "--format", "json"])
+    assert plain.exit_code == 1 and json.loads(plain.output)["alarms"][0]["objective"] == "gain"
+    words = ("study", "create", "t", "--arm", "a", "--arm", "b", "--objective", "gain")
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert px.Study.open("prepex.db", "t").picture()["design"]["family"] == "Gaussian(variance='unknown')"
+    quiet = CliRunner().invoke(app, ["study", "noise", "t"])
+    assert quiet.exit_code == 0 and "No alarm" in quiet.output

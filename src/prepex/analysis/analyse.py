@@ -7,6 +7,7 @@ end.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -23,6 +24,7 @@ from prepex.cone import Cone, one
 from prepex.errors import InputError
 from prepex.experiment import Experiment
 from prepex.family import Bernoulli, Exact, Family, Gaussian, Product
+from prepex.foresight.forecast import Forecast
 from prepex.limits import Limit, Sides
 from prepex.numerals import plural
 from prepex.settings import Settings
@@ -31,6 +33,8 @@ from prepex.standing import Standing
 from prepex.stopping import Certified
 from prepex.tolerance import Tolerance
 
+# That a forecast may take.
+SECONDS = 2.0
 # Trials that are proposed.
 NEXT = 10
 # Arms up to which the closest change of each is looked for.
@@ -70,7 +74,6 @@ class Analysis:
     families     what was assumed of each objective, and why
     notes        what was done to the table, and what to know about it
     next_trials  options to try next, in order
-    forecast     trials still needed: a median with a range, or None
     tolerance    differences that would settle everything already, if they did not matter; None if nothing does
     rates        the same of exchange rates between objectives, in words
     """
@@ -84,7 +87,6 @@ class Analysis:
     notes: tuple[str, ...]
     guarantee: str
     next_trials: tuple[str, ...] = ()
-    forecast: Any = None
     tolerance: dict[str, float | str] | None = None
     rates: str | None = None
     given: "_Given | None" = field(default=None, repr=False)
@@ -103,6 +105,14 @@ class Analysis:
     def settled(self) -> bool:
         """Is every option in or out?"""
         return all(arm.state in ("in", "out") for arm in self.arms)
+
+    @cached_property
+    def forecast(self) -> Forecast | None:
+        """Trials still needed, from runs of the rule from here on: a median with a range. None where all is settled,
+        where nothing can be said yet, and in the first minute after an installation, while machine code is made."""
+        if self.given is None or self.settled:
+            return None
+        return self.given.experiment().forecast(seconds=SECONDS, wait=False)
 
     def experiment(self) -> Experiment:
         """A live experiment that has been told the table: ask it, tell it, until it is done.

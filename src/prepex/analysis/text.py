@@ -8,7 +8,7 @@ from typing import Any
 from prepex.analysis.analyse import Analysis, Arm
 from prepex.analysis.guess import name_of
 from prepex.family import LogNormal
-from prepex.numerals import measured, number, plural
+from prepex.numerals import measured, number
 from prepex.tolerance import in_words as tolerance_words
 
 STATE = {"in": "in", "out": "out", "open": "open", None: "-"}
@@ -92,12 +92,9 @@ def changes(found: Analysis) -> list[str]:
 
 def forecast_words(found: Analysis) -> str:
     """How many more trials it takes."""
-    forecast = found.forecast
-    if forecast is None:
+    if found.forecast is None:
         return "How many more trials it takes is not known yet."
-    if isinstance(forecast, int):
-        return f"At the current rate about {plural(forecast, 'more trial')} settle everything."
-    return str(forecast)
+    return found.forecast.words
 
 
 def in_turn(names: Sequence[str]) -> str:
@@ -124,11 +121,6 @@ def in_words(found: Analysis) -> str:
 
 def document(found: Analysis) -> dict[str, Any]:
     """As JSON can write it."""
-    forecast = found.forecast
-    if forecast is not None and not isinstance(forecast, int):
-        from dataclasses import asdict, is_dataclass
-
-        forecast = asdict(forecast) if is_dataclass(forecast) and not isinstance(forecast, type) else str(forecast)
     return {
         "source": found.source,
         "objectives": list(found.objectives),
@@ -157,7 +149,7 @@ def document(found: Analysis) -> dict[str, Any]:
         "pareto_set": list(found.pareto_set),
         "settled": found.settled,
         "next_trials": list(found.next_trials),
-        "forecast": forecast,
+        "forecast": None if found.forecast is None else found.forecast.to_document(),
         "tolerance_that_settles": found.tolerance,
         "rates_that_settle": found.rates,
         "notes": list(found.notes),

@@ -38,6 +38,8 @@ Reason = Annotated[str, typer.Option(help="Why; it stays in the log.")]
 DEFAULT = "prepex.db"
 # Rows that somebody may want to read.
 MOST_PULLS = 200
+# Events up to which `status` checks the noise, too.
+MOST_CHECKED = 20_000
 # A negative number is a value, not an option.
 NEGATIVE_VALUES = {"ignore_unknown_options": True}
 
@@ -88,7 +90,7 @@ def create(
     arms_from: Annotated[Path | None, typer.Option(help="A CSV file whose first column names the options.")] = None,
     objective: Annotated[list[str] | None, typer.Option(help="What is measured; repeat it for each.")] = None,
     minimise: Annotated[list[str] | None, typer.Option(help="An objective that is a cost; may be repeated.")] = None,
-    variance: Annotated[str | None, typer.Option(help=f"Noise variance: {VARIANCE_HELP}.")] = None,
+    variance: Annotated[str | None, typer.Option(help=f"Noise variance: {VARIANCE_HELP}. Default: unknown.")] = None,
     family: Annotated[list[str] | None, typer.Option(help=f"OBJECTIVE=FAMILY, one of {FAMILY_HELP}.")] = None,
     cone: Annotated[str | None, typer.Option("--cone", help=CONE_HELP)] = None,
     tolerance: ToleranceOption = None,
@@ -268,7 +270,21 @@ def status(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.t
     with errors():
         from prepex.cli import study_show
 
-        study_show.status(_open(storage, name).status(), as_json=format is Format.json)
+        study = _open(storage, name)
+        found = study.status()
+        noise = study.check_noise() if found.events <= MOST_CHECKED else None
+        study_show.status(found, noise, as_json=format is Format.json)
+
+
+@app.command()
+def noise(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
+    """Is the noise what was declared? The spread seen beside it, and alarms. Exit status 1: there are some."""
+    with errors():
+        from prepex.cli import study_show
+
+        found = _open(storage, name).check_noise()
+        study_show.noise(found, as_json=format is Format.json)
+    raise typer.Exit(1 if found.alarms else 0)
 
 
 @app.command()

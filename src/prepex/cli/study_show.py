@@ -9,6 +9,7 @@ from rich.table import Table
 from prepex.cli.shared import escape
 from prepex.cli.show import console, show_json
 from prepex.foresight.forecast import Forecast
+from prepex.noise import NoiseCheck
 from prepex.numerals import apart, number, plural
 from prepex.standing import chance_words, tied_words
 from prepex.study.answers import OpenPull, Overview, Receipt, Status, Ticket
@@ -92,11 +93,14 @@ def pulls(found: Sequence[OpenPull], *, most: int | None, as_json: bool) -> None
         console.print(f"and {len(found) - most:,} more, of {len(found):,}: --all lists them all")
 
 
-def status(found: Status, *, as_json: bool) -> None:
+def status(found: Status, check: NoiseCheck | None = None, *, as_json: bool) -> None:
     """All numbers."""
     if as_json:
-        show_json(asdict(found) | {"done": found.done})
+        noise_part = {} if check is None else {"noise": _noise_document(check)}
+        show_json(asdict(found) | {"done": found.done} | noise_part)
         return
+    if check is not None and check.alarms:
+        console.print(f"[red]{escape(check.words)}[/]")
     answer = found.recommendation
     counts = f"{plural(found.n_pulls, 'outcome')}, {plural(found.out, 'pull')} out"
     console.print(f"[bold]{escape(found.name)}[/]: {answer.status}, {counts}")
@@ -140,6 +144,31 @@ def forecast(found: Forecast | None, done: bool, *, as_json: bool) -> None:
         console.print("Not known yet: every option must be tried first, and vary where its variance is unknown.")
     else:
         console.print(found.words, soft_wrap=True)
+
+
+def noise(found: NoiseCheck, *, as_json: bool) -> None:
+    """Spreads and alarms."""
+    if as_json:
+        show_json(_noise_document(found))
+        return
+    table = _table("objective", "declared", "seen", "first at outcome", "alarm")
+    for entry in found.spreads:
+        own = [alarm for alarm in found.alarms if alarm.objective == entry.objective]
+        alarms = ", ".join(alarm.kind for alarm in own) or (
+            "none" if entry.objective in found.checked else "not checked"
+        )
+        first = ", ".join(str(alarm.since) for alarm in own)
+        said = "" if entry.declared is None else number(entry.declared, 3)
+        seen = "" if entry.seen != entry.seen else number(entry.seen, 3)
+        table.add_row(escape(entry.objective), said, seen, first, alarms)
+    console.print(table)
+    console.print(escape(found.words or "No alarm."))
+    console.print(f"Alarms are false with probability at most {found.rate:g}, over the whole study.")
+
+
+def _noise_document(found: NoiseCheck) -> dict[str, Any]:
+    spreads = [asdict(entry) | {"seen": entry.seen if entry.seen == entry.seen else None} for entry in found.spreads]
+    return asdict(found) | {"spreads": spreads}
 
 
 def verdict(found: Verdict, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 from prepex import _checks
 from prepex.cli.source import make_rules, parse_cone
 from prepex.errors import InputError
+from prepex.family import Gaussian
 from prepex.labels import Labels
 from prepex.limits import LimitOptions, limits_of
 from prepex.spoken import choose_family, parse_family, parse_limits, parse_tolerance, parse_variances
@@ -122,7 +123,10 @@ def ask(known: dict[str, Any], taken: Sequence[str] = ()) -> dict[str, Any]:
         typer.echo("How are outcomes spread? The variance of one measurement, or a word: unknown or shared (a variance")
         typer.echo("to be estimated, for each option or for all), lognormal (positive, compared by factors: times,")
         typer.echo("sizes), bernoulli (0 or 1), poisson (counts), exponential (waiting times), exact (no noise).")
-        answers["family"] = [f"{name}={_prompt(f'  {name}', partial(_spread, name))}" for name in answers["objectives"]]
+        answers["family"] = [
+            f"{name}={_prompt(f'  {name}', partial(_spread, name), default='unknown')}"
+            for name in answers["objectives"]
+        ]
     if not answers["cone"]:
         words = "Preference cone: orthant (more of everything is better), angle:120, facets:1,0.5/0.5,1, ..."
         answers["cone"] = _prompt(words, lambda text: _cone(text, answers["objectives"]), default="orthant")
@@ -242,7 +246,8 @@ def settings(words: dict[str, Any], *, rule: str, threshold: Any, seed: int) -> 
     variance = parse_variances(words["variance"]) if words["variance"] else None
     family = choose_family(objectives, [""] * len(objectives), words["family"], variance)
     if family is None:
-        raise InputError("variance must be given with --variance, or families with --family, got neither")
+        # Nobody has said how large the noise is: it is estimated.
+        family = Gaussian(variance="unknown")
     return {
         "name": words["name"],
         "arms": tuple(words["arms"]),

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from prepex.noise import NoiseCheck
 from prepex.numerals import by_factor, number, plural, within
 from prepex.standing import chance_words, tied_words
 from prepex.study import figures
@@ -30,7 +31,7 @@ pre { overflow: auto; background: #f6f6f6; padding: 1rem; font-size: .8rem; max-
 """
 
 
-def make_report(picture: dict[str, Any], past: Past, certificate: dict[str, Any]) -> str:
+def make_report(picture: dict[str, Any], past: Past, certificate: dict[str, Any], noise: NoiseCheck) -> str:
     """The page of a study, from what the dashboard shows of it, its history and its certificate."""
     evidence = figures.draw_evidence(picture, past)
     parts = [
@@ -45,6 +46,8 @@ def make_report(picture: dict[str, Any], past: Past, certificate: dict[str, Any]
         figures.draw_means(picture),
         _promise(picture),
         _arms(picture),
+        "<h2>Noise</h2>",
+        _noise(noise),
         "<h2>Evidence over time</h2>",
         evidence or "<p>Nothing yet; the words under Progress say what is missing.</p>",
         "<h2>Certificate</h2>",
@@ -111,6 +114,23 @@ def _design(picture: dict[str, Any]) -> str:
             ("lease", "none" if design["lease"] is None else f"{design['lease']:g} s"),
         ]
     )
+
+
+def _noise(found: NoiseCheck) -> str:
+    """The spread seen beside the one declared, and alarms."""
+    rows = [
+        (
+            entry.objective,
+            f"standard deviation {number(entry.seen, 3)} seen"
+            + ("" if entry.declared is None else f", {number(entry.declared, 3)} declared"),
+        )
+        for entry in found.spreads
+        if entry.seen == entry.seen
+    ]
+    alarms = f"<p><strong>{_text(found.words)}</strong></p>" if found.alarms else "<p>No alarm.</p>"
+    checked = ", ".join(found.checked) or "no objective"
+    rate = f"Checked: {checked}. Alarms are false with probability at most {found.rate:g}, over the whole study."
+    return alarms + _table(rows) + f'<p class="soft">{_text(rate)}</p>'
 
 
 def _progress(picture: dict[str, Any]) -> str:

@@ -23,6 +23,7 @@ from prepex.exact import filled, require_agreement, table_of
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
 from prepex.foresight.forecast import SECONDS, Forecast
 from prepex.foresight.onward import copy_of
+from prepex.noise import NoiseCheck
 from prepex.numerals import plural
 from prepex.settings import Settings, WithNames, with_options
 from prepex.study import audit, clock, ingest, summary, words
@@ -44,6 +45,8 @@ from prepex.study.state import State
 from prepex.study.storage import Storage, as_url
 
 Outcome = Mapping[str, float] | Sequence[float]
+# Events up to which a page checks the noise with every change; a report and `check_noise` always do.
+MOST_LOOKED_AT = 2000
 # The path of an SQLite file, a database URL, or a storage that is open.
 Place = str | os.PathLike[str] | Storage
 
@@ -387,6 +390,12 @@ class Study:
             copy.restore(state.experiment.snapshot())
             return copy
 
+    def check_noise(self) -> NoiseCheck:
+        """The spread seen beside the one declared, and alarms where outcomes are not as declared: another spread, a
+        drift, heavy tails, or a dependence on who told them. False ones come with a probability of 1 % in all."""
+        with self._session.reading() as (state, log):
+            return summary.noise_of(state, log)
+
     def pulls(self) -> Sequence[OpenPull]:
         """The pulls that have not entered the statistics: out, partly told, waiting for one before them, or late."""
         with self._session.reading() as (state, _):
@@ -421,8 +430,9 @@ class Study:
 
     def picture(self) -> dict[str, Any]:
         """All that a page about the study shows, with its history, as a JSON document."""
-        with self._session.reading() as (state, _):
+        with self._session.reading() as (state, log):
             shown = make_picture(state, summary.make_status(self.name, state), summary.explain(self.name, state))
+            shown |= {"noise": summary.noise_of(state, log).words if state.position < MOST_LOOKED_AT else ""}
             return shown | {"history": state.curve.past(state.experiment)._asdict()}
 
     def history(self) -> Past:
@@ -486,7 +496,7 @@ class Study:
             past, certificate = state.curve.past(state.experiment), summary.certify(state, log)
             shown = make_picture(state, status, why)
             shown["forecast"] = None if ahead is None else ahead.to_document()
-            page = make_report(shown, past, certificate)
+            page = make_report(shown, past, certificate, summary.noise_of(state, log))
         target.write_text(page, encoding="utf-8")
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from prepex.noise import NoiseCheck, check_noise
 from prepex.numerals import plural
 from prepex.study.answers import Observation, OpenPull, Overview, Status
 from prepex.study.certificate import make_certificate
@@ -138,6 +139,21 @@ def list_observations(log: Log, first: int, last: int) -> list[Observation]:
         arm = labels["arms"][case.arm]
         found.append(Observation(case.pull, arm, state, case.n, case.values, asked.time, asked.actor, when, by))
     return found
+
+
+def noise_of(state: State, log: Log) -> NoiseCheck:
+    """The check of the noise, on the outcomes that were told one by one, in the order of asking."""
+    labels = state.experiment.labels
+    rows = [
+        row
+        for row in list_observations(log, 0, state.position)
+        if row.state == "told" and row.n == 1 and len(row.values) == len(labels.objectives)
+    ]
+    who = np.array([labels.arms.index(row.arm) for row in rows], dtype=np.int64)
+    values = np.array([[row.values[name] for name in labels.objectives] for row in rows], dtype=np.float64)
+    tellers = [row.told_by or "" for row in rows]
+    table = values.reshape(len(rows), len(labels.objectives))
+    return check_noise(who, table, labels=labels, family=state.experiment.family, tellers=tellers)
 
 
 @trusted()

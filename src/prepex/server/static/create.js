@@ -5,19 +5,20 @@ import { link } from "./list.js";
 
 const form = () => at("create");
 
-const KINDS = [["gaussian", "measured, noise known"], ["unknown", "measured, noise unknown"], ["shared", "measured, noise unknown, same for all arms"],
+const KINDS = [["unknown", "measured, noise unknown"], ["gaussian", "measured, noise known"], ["shared", "measured, noise unknown, same for all arms"],
   ["bernoulli", "yes or no (1 or 0)"], ["poisson", "counts"], ["exact", "known without noise"], ["lognormal", "positive, compared by factors (times, sizes)"], ["exponential", "positive, exponential (waiting times)"]];
 
 function addObjective() {
   const n = at("objectives").children.length + 1;
   const kind = el("select", { "data-part": "kind" }, ...KINDS.map(([value, words]) => el("option", { value }, words)));
-  const variance = el("input", { "data-part": "variance", type: "number", min: 0, step: "any", value: 1, required: true });
-  kind.addEventListener("change", () => { variance.closest("label").hidden = kind.value !== "gaussian"; });
+  const variance = el("input", { "data-part": "variance", type: "number", min: 0, step: "any" });
+  const asked = el("label", { hidden: true }, "Noise variance", variance);
+  kind.addEventListener("change", () => { asked.hidden = kind.value !== "gaussian"; variance.required = !asked.hidden; });
   const row = el("div", { class: "objective" },
     el("label", {}, "Name", el("input", { "data-part": "name", required: true, autocomplete: "off", maxlength: 200 })),
     el("label", {}, "Better is", el("select", { "data-part": "sign" }, el("option", { value: "max" }, "more"), el("option", { value: "min" }, "less"))),
     el("label", {}, "Outcomes are", kind),
-    el("label", {}, "Noise variance", variance),
+    asked,
     el("label", { title: "Differences below this do not matter, in the unit of the objective, or 5% where outcomes are compared by factors; empty: all matter" }, "Tolerance", el("input", { "data-part": "tolerance", inputmode: "decimal", autocomplete: "off", placeholder: "0" })),
     el("button", { type: "button", "aria-label": `Remove objective ${n}`, click: () => remove(row) }, "Remove"));
   at("objectives").append(row);

@@ -69,7 +69,7 @@ function draw(before) {
   const none = Object.keys(answer.reasons).length ? "No option meets every limit." : "Nothing is known yet.";
   say(at("front-words"), !answer.arms.length ? none : answer.status === "certified" ? `Pareto optimal${within}, proven: ${found}` : answer.status === "posterior" ? `Pareto optimal${within}, proven on average over the prior: ${found}` : `Looks Pareto optimal${within}: ${found}`);
   keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
-  say(at("why"), view.why);
+  say(at("why"), view.noise ? `${view.noise} ${view.why}` : view.why);
   at("ask-button").disabled = answer.done;
   if (before && before.answer.status !== answer.status) announce(`The study is now: ${STATES[answer.status]}.`);
   drawTiles();
