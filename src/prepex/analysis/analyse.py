@@ -112,6 +112,7 @@ class Analysis:
         where nothing can be said yet, and in the first minute after an installation, while machine code is made."""
         if self.given is None or self.settled:
             return None
+        # A look at a table does not wait for a compiler.
         return self.given.experiment().forecast(seconds=SECONDS, wait=False)
 
     def experiment(self) -> Experiment:
@@ -386,14 +387,7 @@ def _look(trials: Trials, given: _Given, base: dict[str, Any], notes: list[str])
     if settled:
         return found
     tolerance, rates = _would_settle(experiment, trials)
-    return replace(
-        found,
-        next_trials=tuple(experiment.ask(NEXT)),
-        # A look at a table does not wait for a compiler.
-        forecast=experiment.forecast(wait=False),
-        tolerance=tolerance,
-        rates=rates,
-    )
+    return replace(found, next_trials=tuple(experiment.ask(NEXT)), tolerance=tolerance, rates=rates)
 
 
 def _means_only(trials: Trials, options: dict[str, Any], base: dict[str, Any], notes: list[str]) -> Analysis:
