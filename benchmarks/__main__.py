@@ -1,9 +1,7 @@
 """`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
-[load] [startup] [bits] [questions] [analyse] [dialogue] [race] [race-long]
+[load] [startup] [bits] [questions] [analyse] [dialogue] [noise] [race] [race-long]
 [race-truth] [race-kills] [race-workers] [forecast] [plan] [prior] [compare]`: by default the timings, core, rules,
 questions and startup.
-[load] [startup] [bits] [questions] [analyse] [dialogue] [noise] [race] [race-long]
-[race-truth] [race-kills] [race-workers] [forecast] [plan]`: by default the timings, core, rules, questions and startup.
 """
 
 import sys

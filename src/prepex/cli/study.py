@@ -277,6 +277,27 @@ def status(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.t
 
 
 @app.command()
+def under(
+    name: Name,
+    cone: Annotated[str, typer.Option("--cone", help=CONE_HELP)],
+    storage: Place = DEFAULT,
+    format: FormatOption = Format.table,
+) -> None:
+    """In, out or open under another cone: all that is ever said so is right together with probability 1 - delta."""
+    with errors():
+        from prepex.cli.show import show_json
+        from prepex.cli.source import parse_cone
+
+        study = _open(storage, name)
+        found = study.under(parse_cone(cone, study.status().objectives))
+        if format is Format.json:
+            show_json(found)
+        else:
+            for arm, state in found.items():
+                typer.echo(printable(f"{state:5} {arm}"))
+
+
+@app.command()
 def noise(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.table) -> None:
     """Is the noise what was declared? The spread seen beside it, and alarms. Exit status 1: there are some."""
     with errors():

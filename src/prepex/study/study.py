@@ -18,6 +18,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from prepex import __version__, _checks, _named, tables
+from prepex.any_cone import Regions, states_under
+from prepex.any_cone import State as AnyCone
+from prepex.cone import Cone
 from prepex.errors import InputError, shown
 from prepex.exact import filled, require_agreement, table_of
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
@@ -389,6 +392,20 @@ class Study:
             copy = state.config.experiment()
             copy.restore(state.experiment.snapshot())
             return copy
+
+    def under(self, cone: Cone) -> dict[str, AnyCone]:
+        """In, out or open of each arm under another cone, chosen whenever and as often as one likes.
+
+        All that is ever said so, under all cones together, is right with probability 1 - delta; the study's own answer
+        and certificate are untouched. Limits and tolerances are not looked at.
+        """
+        _checks.instance("cone", cone, Cone)
+        with self._session.reading() as (state, _):
+            experiment = state.experiment
+            found = states_under(
+                Regions.of(experiment), cone.ordered(experiment.labels.objectives), experiment.labels.signs
+            )
+            return dict(zip(experiment.labels.arms, found, strict=True))
 
     def check_noise(self) -> NoiseCheck:
         """The spread seen beside the one declared, and alarms where outcomes are not as declared: another spread, a
