@@ -30,7 +30,7 @@ Names load on first use, so that `import prepex` stays fast.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Alternative": "solvers",
