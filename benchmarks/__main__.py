@@ -1,5 +1,5 @@
-"""`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
-[load] [startup] [bits] [questions] [analyse] [dialogue] [race] [race-long]
+"""`python -m benchmarks [core] [rules] [guarantee] [hurt] [borders] [study] [families] [voids] [mutations] [kills]
+[fuzz] [load] [startup] [bits] [questions] [analyse] [dialogue] [race] [race-long]
 [race-truth] [race-kills] [race-workers] [forecast] [plan]`: by default the timings, core, rules, questions and startup.
 """
 
@@ -14,6 +14,7 @@ from benchmarks import (
     forecast,
     fuzz,
     guarantee,
+    hurt,
     kills,
     load,
     mutations,
@@ -32,6 +33,7 @@ PARTS = {
     "rules": rules.main,
     "questions": questions.main,
     "guarantee": guarantee.main,
+    "hurt": hurt.main,
     "borders": borders.main,
     "study": study.main,
     "families": families.main,

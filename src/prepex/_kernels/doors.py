@@ -47,12 +47,12 @@ def behind(first: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
     if isinstance(first, Course):
         near, rule = first.near, int(first.whole[RULE])
         if first.whole[FOLLOW] != FOLLOW_NOTHING:
-            fresh, price = first.fresh, first.price
+            fresh, deal, scratch = first.fresh, first.deal, first.scratch
             add = law_fresh.add_law_fresh if first.with_laws else mixture.add_known_fresh
             yield add, (fresh, INT, first.origin, FLOAT)
-            yield pilot.leave_pilot, (fresh, near.inst, first.scratch.bound, price)
-            yield margin.may_reach, (fresh, price, first.probe, FLOAT)
-            yield margin.margin, (fresh, near.inst, price, first.scratch, first.binding)
+            yield pilot.leave_pilot, (fresh, near.inst, scratch.bound, deal, INT, INT)
+            yield margin.may_reach, (fresh, near.inst, deal, scratch, FLOAT)
+            yield margin.margin, (fresh, near.inst, deal, scratch, first.binding)
         if rule in STEPS:
             yield STEPS[rule], (first,)
             yield ledger.collect, (near, FLOAT, first.pieces)
