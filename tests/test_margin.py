@@ -131,6 +131,9 @@ def with_pilot(rng, inst, variances, slack=None, rho=RHO, closed=True):
     pilot.size[0] = find_answer(pilot)
     fresh, deal = fresh_of(inst, rho), deals.make_deal(K, rows, inst.n_facets, closed)
     leave_pilot(fresh, pilot, np.zeros(K), deal, np.int64(1), np.int64(1))
+    for k in range(K):
+        # Its outcomes were there before the pilot's weights.
+        mixture.test_limits(fresh, np.int64(k))
     return fresh, deal, reference.Dealt(pilot.S, counts, pilot.V, inst.n_facets, inst.slack, closed)
 
 

@@ -293,7 +293,7 @@ def tries_both(inst: Instance, deal: Deal, guide: Instance) -> bool:
     return bool(both and moved(deal, guide.mask) > 0)
 
 
-@kernel
+@part
 def answer_margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding: Ints) -> float:
     """The margin of the answer that `fresh` has, and in `binding` the test that attains it."""
     inst, bound = fresh.inst, scratch.bound
@@ -331,24 +331,21 @@ def margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding:
     """
     inst, last = fresh.inst, scratch.last
     scratch.own[0] = 0
-    take_answer(inst, deal, guide, False)
     binding[:] = -1
     for place in range(4):
         last[0, place] = last[1, place] = -1
+    take_answer(inst, deal, guide, False)
     if inst.mask.size == 1 and not has_limits(inst):
         return np.inf
-    best = answer_margin(fresh, guide, deal, scratch, binding)
-    for place in range(4):
-        last[0, place] = binding[place]
-    if tries_both(inst, deal, guide):
-        take_answer(inst, deal, guide, True)
-        value = answer_margin(fresh, guide, deal, scratch, last[1])
-        take_answer(inst, deal, guide, False)
-        if value > best:
-            best = value
-            scratch.own[0] = 1
+    best = -np.inf
+    for own in range(2 if tries_both(inst, deal, guide) else 1):
+        take_answer(inst, deal, guide, own == 1)
+        value = answer_margin(fresh, guide, deal, scratch, last[own])
+        if own == 0 or value > best:
+            best, scratch.own[0] = value, own
             for place in range(4):
-                binding[place] = last[1, place]
+                binding[place] = last[own, place]
+    take_answer(inst, deal, guide, False)
     return best
 
 

@@ -71,7 +71,7 @@ def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -
             add_fresh(course.fresh, a, reward, more)
         whole[PULLS] += np.int64(more)
     whole[READY] = 1
-    if whole[FOLLOW] == FOLLOW_MARGIN and whole[PULLS] >= whole[PILOT]:
+    if whole[FOLLOW] == FOLLOW_MARGIN and whole[PULLS] > whole[PILOT]:
         # The margin decides what is pulled and when to stop: nobody asks for the evidence.
         follow_answer(near)
     else:

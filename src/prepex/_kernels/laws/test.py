@@ -53,6 +53,6 @@ def e_law(fresh: LawFresh, i: Int, j: Int, f: Int, k: Int, low: float, high: flo
     if not cost < np.inf:
         return -np.inf
     if fresh.kind[f] != PARTS:
-        return stream_cost(fresh, i, j, f) - cost
+        return min(stream_cost(fresh, i, j, f) - cost, CERTAIN)
     bound = facet_bound(inst, i, j, f) - cost
-    return bound if bound >= high else test_cost(inst, i, j, f) - cost
+    return min(bound if bound >= high else test_cost(inst, i, j, f) - cost, CERTAIN)
