@@ -1,5 +1,5 @@
-"""`python -m benchmarks [core] [rules] [guarantee] [borders] [study] [families] [voids] [mutations] [kills] [fuzz]
-[load] [startup] [bits] [questions] [analyse] [dialogue] [noise] [race] [race-long]
+"""`python -m benchmarks [core] [rules] [guarantee] [hurt] [borders] [study] [families] [voids] [mutations] [kills]
+[fuzz] [load] [startup] [bits] [questions] [analyse] [dialogue] [noise] [race] [race-long]
 [race-truth] [race-kills] [race-workers] [forecast] [plan] [prior] [compare]`: by default the timings, core, rules,
 questions and startup.
 """
@@ -16,6 +16,7 @@ from benchmarks import (
     forecast,
     fuzz,
     guarantee,
+    hurt,
     kills,
     load,
     mutations,
@@ -36,6 +37,7 @@ PARTS = {
     "rules": rules.main,
     "questions": questions.main,
     "guarantee": guarantee.main,
+    "hurt": hurt.main,
     "borders": borders.main,
     "study": study.main,
     "families": families.main,

@@ -1,4 +1,5 @@
-"""Slow, obvious definitions of the certified margin: every pair, every facet, scipy's minimiser."""
+"""Slow, obvious definitions of the certified margin: every pair, every facet, scipy's minimiser; and of what a pilot
+deals, in loops over arms, facets and limits."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -16,15 +17,16 @@ def log_mixture(u, count, variance, rho):
     return log_half_normal(z) + 0.5 * np.log(rho / (count + rho))
 
 
-def log_mean(x, xs, counts, variances, rhos):
-    """The function of x whose minimum is e."""
+def log_mean(x, xs, counts, variances, rhos, weights=None):
+    """The function of x whose minimum is e; weights of the constants, equal ones if not given."""
     x = np.expand_dims(x, -1)
+    weights = np.full(len(rhos), 1.0 / len(rhos)) if weights is None else weights
     up = log_mixture(xs[0] - x, counts[0], variances[0], rhos)
     down = log_mixture(x - xs[1], counts[1], variances[1], rhos)
-    return logsumexp(up + down, axis=-1) - np.log(len(rhos))
+    return logsumexp(up + down, b=weights, axis=-1)
 
 
-def e_value(xs, counts, variances, rhos):
+def e_value(xs, counts, variances, rhos, weights=None):
     """e(i over j) for arms i, j = 0, 1 of xs, counts, variances."""
     if xs[0] <= xs[1]:
         return -np.inf
@@ -33,7 +35,7 @@ def e_value(xs, counts, variances, rhos):
     gap = xs[0] - xs[1]
 
     def value(x):
-        return log_mean(x, (0.0, -gap), counts, variances, rhos)
+        return log_mean(x, (0.0, -gap), counts, variances, rhos, weights)
 
     # The function is convex: the neighbours of a lattice's best point enclose the minimum.
     low, high = -gap - wide, wide
@@ -53,120 +55,168 @@ def pareto(scores):
     ]
 
 
-def margin(scores, counts, variances, rhos, price):
-    """(margin, (better, worse, facet)); variances (K, m) are those of one reward's facet scores."""
-    K, m = scores.shape
-    front = pareto(scores)
-
-    def e(i, j, f):
-        return e_value(scores[[i, j], f], counts[[i, j]], variances[[i, j], f], rhos)
-
-    tests = []
-    for i in range(K):
-        if i in front:
-            rows = [max((e(i, j, f), (i, j, f)) for f in range(m)) for j in range(K) if j != i]
-            value, test = min(rows)
-            tests.append((value - price[0][i], test))
-        else:
-            rows = [min((e(j, i, f) - price[2][j], (j, i, f)) for f in range(m)) for j in front]
-            value, test = max(rows)
-            tests.append((value - price[1][i], test))
-    return min(tests)
-
-
-def shares(scores, counts, variances):
-    """(share of each arm, part of each rival) that a pilot with these statistics gives."""
-    K = len(scores)
-    front = pareto(scores)
-
-    def ratio(i, j):
-        gap = np.maximum(scores[i] - scores[j], 0)
-        return gap**2 / (2 * (variances[i] / counts[i] + variances[j] / counts[j]))
-
-    doubt = np.array(
-        [
-            np.exp(-2 * min(300.0, *(ratio(i, j).max() for j in range(K) if j != i)))
-            if i in front
-            else np.exp(-2 * min(300.0, max(ratio(j, i).min() for j in front)))
-            for i in range(K)
-        ]
-    )
-    rival = np.where(np.isin(np.arange(K), front), 1.0, doubt)
-    return 0.9 * doubt / doubt.sum() + 0.1 / K, 0.9 * rival / rival.sum() + 0.1 / K
-
-
-def lone_e(x, count, variance, rhos):
+def lone_e(x, count, variance, rhos, weights=None):
     """e of "the score is above 0" for a mean x of `count` values; of "below 0" if x is negative."""
-    return -np.inf if x == 0 else float(logsumexp(log_mixture(abs(x), count, variance, rhos)) - np.log(len(rhos)))
+    weights = np.full(len(rhos), 1.0 / len(rhos)) if weights is None else weights
+    return -np.inf if x == 0 else float(logsumexp(log_mixture(abs(x), count, variance, rhos), b=weights))
 
 
-def statuses_with_limits(scores, n_facets):
+def answer(scores, n_facets):
     """The Pareto set of the arms whose scores of the limits, after those of the facets, are at least 0."""
     feasible = [k for k in range(len(scores)) if (scores[k, n_facets:] >= 0).all()]
-    front = pareto(scores[feasible, :n_facets])
-    return [feasible[k] for k in front]
+    return [feasible[k] for k in pareto(scores[feasible, :n_facets])]
 
 
-def tests_with_limits(front, e, meets, breaks, m, price):
-    """Every arm's test as (value, (better, worse, row)); e(i, j, f), meets(k) and breaks(k): [(e, row), ...]."""
-    K, tests = len(price[0]), []
-    for i in range(K):
+class Dealt:
+    """What a pilot fixes: shares, weights, the answer that is tested around. `var`: of the means of the scores."""
+
+    def __init__(self, scores, counts, var, n_facets, slack, closed=True):
+        self.S, self.N, self.var, self.m, self.slack, self.closed = scores, counts, var, n_facets, slack, closed
+        self.K, self.rows = scores.shape
+        self.front = answer(scores, n_facets)
+        self.decided = [self.decide(k) for k in range(self.K)]
+        doubt = np.exp(-2 * np.array(self.decided))
+        rival = np.where(np.isin(np.arange(self.K), self.front), 1.0, doubt)
+        self.share = 0.9 * doubt / doubt.sum() + 0.1 / self.K
+        self.part = 0.9 * rival / rival.sum() + 0.1 / self.K
+
+    def ahead(self, i, j, f):
+        gap, spread = self.S[i, f] + self.slack[f] - self.S[j, f], self.var[i, f] + self.var[j, f]
+        return min(gap**2 / (2 * spread), 300.0) if gap > 0 else 0.0
+
+    def meets(self, k, c):
+        return min(self.S[k, c] ** 2 / (2 * self.var[k, c]), 300.0) if self.S[k, c] > 0 else 0.0
+
+    def breaks(self, k, c):
+        return min(self.S[k, c] ** 2 / (2 * self.var[k, c]), 300.0) if self.S[k, c] < 0 else 0.0
+
+    def over(self, j, i):
+        """How surely j dominates i, and may."""
+        facets = [self.ahead(j, i, f) for f in range(self.m)]
+        return min([300.0, *facets, *(self.meets(j, c) for c in range(self.m, self.rows))])
+
+    def broken(self, k):
+        return max([0.0, *(self.breaks(k, c) for c in range(self.m, self.rows))])
+
+    def dominated(self, i):
+        return max([0.0, *(self.over(j, i) for j in self.front)])
+
+    def decide(self, i):
+        if i not in self.front:
+            return max(self.broken(i), self.dominated(i))
+        found = [300.0, *(self.meets(i, c) for c in range(self.m, self.rows))]
+        others = [j for j in range(self.K) if j != i]
+        return min(found + [max(self.broken(j), *(self.ahead(i, j, f) for f in range(self.m))) for j in others])
+
+    def lean(self, k):
+        """What the limits have of the test of an arm outside the answer."""
+        if self.rows == self.m:
+            return 0.0
+        if self.K == 1:
+            return 1.0
+        return 0.95 if self.broken(k) > self.dominated(k) else 0.05
+
+    def mixed(self, ratios):
+        """Weights that sum to one: nine tenths by (1/2 + ratio)^2, a tenth equal; all equal in the plain rule."""
+        squares = np.array([(0.5 + ratio) ** 2 if self.closed else 1.0 for ratio in ratios])
+        return 0.9 * squares / squares.sum() + 0.1 / len(ratios)
+
+    def of_facets(self, i, j):
+        """v: of the facets, then of j's limits."""
+        facets = [self.ahead(i, j, f) for f in range(self.m)]
+        return self.mixed(facets + [self.breaks(j, c) for c in range(self.m, self.rows)])
+
+    def of_limits(self, i):
+        return self.lean(i) * self.mixed([self.breaks(i, c) for c in range(self.m, self.rows)])
+
+    def of_rivals(self, i):
+        """{j: pi_ij}"""
+        others = [j for j in range(self.K) if j != i]
+        if not self.closed:
+            weights = [self.part[j] / (1 - self.part[i]) for j in others]
+        else:
+            pull = np.array([(0.5 + self.over(j, i)) ** 2 * self.part[j] for j in others])
+            weights = 0.9 * pull / pull.sum() + 0.1 / len(others)
+        return {j: (1 - self.lean(i)) * weight for j, weight in zip(others, weights, strict=True)}
+
+    def of_grid(self, k, rhos, base):
+        """p_rho in the tests of arm k."""
+        if not self.closed:
+            return base
+        best = 1.5 * self.N[k] / max(self.decided[k], 0.25)
+        likely = base * np.exp(-0.5 * (np.log(rhos / best) / 1.5) ** 2)
+        return 0.9 * likely / likely.sum() + 0.1 * base
+
+    def plain_price(self, k):
+        return -np.log(self.share[k])
+
+    def closed_price(self, k, front):
+        """Of arm k's test as one of all, for the answer `front`; SPARE = 0.1."""
+        off = {*front} ^ {*self.front}
+        if not self.closed:
+            return self.plain_price(k)
+        if np.any(self.slack):
+            return np.log(1 / 0.9) if not off else np.log(1 / (0.1 * self.share[k]))
+        if k not in off:
+            return np.log((len(off) + 1) / 0.9)
+        return np.log(1 / self.share[k]) if len(off) == 1 else np.log(1 / (0.1 * self.share[k]))
+
+
+def average(terms, closed=True):
+    """(log sum v exp e over those with e > 0, or the largest v exp e alone if it is more, what the largest is of):
+    terms are (e, v, what)."""
+    e, v = np.array([term[0] for term in terms]), np.array([term[1] for term in terms])
+    with np.errstate(divide="ignore"):
+        each = e + np.log(v)
+    value, what = each.max(), terms[int(each.argmax())][2]
+    if closed and np.any(e > 0):
+        value = max(value, logsumexp(each[e > 0]))
+    return float(value), what
+
+
+def arm_tests(front, e, meets, breaks, m, dealt):
+    """Every arm's test before its price as (value, (better, worse, row)); e(i, j, f, k) in the test of arm k, meets(k)
+    and breaks(k): [(e, row), ...]."""
+    tests = []
+    for i in range(dealt.K):
         if i in front:
-            own = [(value - price[3][i], (i, i, row)) for value, row in meets(i)]
-            for j in range(K):
+            own = [(value, (i, i, row)) for value, row in meets(i)]
+            for j in range(dealt.K):
                 if j != i:
-                    reasons = [(e(i, j, f), f) for f in range(m)] + breaks(j)
-                    value, row = max(reasons)
-                    own.append((value - price[0][i], (i, j, row)))
+                    reasons = [(e(i, j, f, i), f) for f in range(m)] + breaks(j)
+                    parts = zip(reasons, dealt.of_facets(i, j), strict=True)
+                    own.append(average([(value, v, (i, j, row)) for (value, row), v in parts], dealt.closed))
             tests.append(min(own))
         else:
-            own = [(value - price[4][i], (i, i, row)) for value, row in breaks(i)]
+            terms = []
+            if breaks(i):
+                parts = zip(breaks(i), dealt.of_limits(i), strict=True)
+                terms = [(value, p, (i, i, row)) for (value, row), p in parts]
+            rivals = dealt.of_rivals(i) if dealt.K > 1 else {}
             for j in front:
-                value, row = min([(e(j, i, f), f) for f in range(m)] + meets(j))
-                own.append((value - price[2][j] - price[1][i], (j, i, row)))
-            tests.append(max(own))
+                value, row = min([(e(j, i, f, i), f) for f in range(m)] + meets(j))
+                terms.append((value, rivals[j], (j, i, row)))
+            tests.append(average(terms, dealt.closed) if terms else (-np.inf, None))
     return tests
 
 
-def margin_with_limits(scores, counts, variances, rhos, price, n_facets, slack):
-    """Every arm's test of known Gaussians, with limits in the columns after the facets."""
+def gaussian_tests(front, scores, counts, variances, rhos, dealt):
+    """The same of known Gaussians, with limits in the columns after the facets; variances (K, rows) of one reward."""
+    rhos, named = np.unique(rhos, return_counts=True)
+    base, m = named / named.sum(), dealt.m
 
-    def e(i, j, f):
-        xs = (scores[i, f] + slack[f], scores[j, f])
-        return e_value(xs, counts[[i, j]], variances[[i, j], f], rhos)
+    def e(i, j, f, k):
+        xs = (scores[i, f] + dealt.slack[f], scores[j, f])
+        return e_value(xs, counts[[i, j]], variances[[i, j], f], rhos, dealt.of_grid(k, rhos, base))
 
     def lone(k, side):
-        rows = range(n_facets, scores.shape[1])
-        found = [(lone_e(scores[k, r], counts[k], variances[k, r], rhos), r) for r in rows]
+        weights = dealt.of_grid(k, rhos, base)
+        found = [(lone_e(scores[k, r], counts[k], variances[k, r], rhos, weights), r) for r in range(m, dealt.rows)]
         return [(value if side * scores[k, r] > 0 else -np.inf, r) for value, r in found]
 
-    front = statuses_with_limits(scores, n_facets)
-    return tests_with_limits(front, e, lambda k: lone(k, 1), lambda k: lone(k, -1), n_facets, price)
+    return arm_tests(front, e, lambda k: lone(k, 1), lambda k: lone(k, -1), m, dealt)
 
 
-def shares_with_limits(scores, counts, variances, n_facets, slack):
-    """(share of each arm, part of each rival, what the limits have of a share) that a pilot gives."""
-    K, m = len(scores), n_facets
-    front, var = statuses_with_limits(scores, m), variances / counts[:, None]
-
-    def ratio(i, j):
-        gap = np.maximum(scores[i, :m] + slack[:m] - scores[j, :m], 0)
-        return gap**2 / (2 * (var[i, :m] + var[j, :m]))
-
-    def lone(k, side):
-        return np.maximum(side * scores[k, m:], 0) ** 2 / (2 * var[k, m:])
-
-    out = [max((min(ratio(j, i).min(), lone(j, 1).min()) for j in front), default=0.0) for i in range(K)]
-    broken = [lone(i, -1).max() for i in range(K)]
-    decided = np.array(
-        [
-            min([lone(i, 1).min(), *(max(ratio(i, j).max(), lone(j, -1).max()) for j in range(K) if j != i)])
-            if i in front
-            else max(broken[i], out[i])
-            for i in range(K)
-        ]
-    )
-    doubt = np.exp(-2 * np.minimum(decided, 300.0))
-    rival = np.where(np.isin(np.arange(K), front), 1.0, doubt)
-    lean = np.where(np.array(broken) > np.array(out), 0.95, 0.05)
-    return 0.9 * doubt / doubt.sum() + 0.1 / K, 0.9 * rival / rival.sum() + 0.1 / K, lean
+def margin(tests, dealt, front):
+    """(The least of the tests less their prices, what it is of)."""
+    return min((value - dealt.closed_price(k, front), what) for k, (value, what) in enumerate(tests))

@@ -9,17 +9,28 @@ from scipy.stats import gamma, multivariate_normal
 from benchmarks.families import certified_instances
 from benchmarks.guarantee import run_certified, wrong_at
 from prepex import Bernoulli, Cone, Exponential, Gaussian, Poisson, Problem, Product, simulate
+from prepex._kernels.deal import make_deal
 from prepex._kernels.laws.fresh import SHARED, make_law_fresh, shared_penalty
 from prepex._kernels.laws.instance import make_instance
 from prepex._kernels.laws.pair import student_pair
-from prepex._kernels.margin import add_fresh, e_value, end_pilot, equal_prices, make_scratch, margin
+from prepex._kernels.margin import add_fresh, e_value, make_scratch, margin, settle_tests
+from prepex._kernels.pilot import leave_pilot
 from prepex.sampling import InformationDirected
 
+import reference_margin
 from pooled import DELTA, SEEN, most, power
 
 CODES = {"gaussian": 0, "bernoulli": 1, "poisson": 2, "exponential": 3, "student": 4, "shared": 0}
 TRUTH = {"gaussian": 0.4, "bernoulli": 0.3, "poisson": 1.7, "exponential": 2.0, "student": 0.4, "shared": 0.4}
 SCALE = 0.8
+
+
+def end_pilot(fresh, near):
+    """What the pilot leaves for the tests."""
+    K, rows = near.S.shape
+    deal = make_deal(K, rows, near.n_facets, True)
+    leave_pilot(fresh, near, np.zeros(K), deal, np.int64(1), np.int64(1))
+    return deal
 
 
 def draw(rng, law, mean, size):
@@ -124,7 +135,7 @@ def test_streams_of_correlated_objectives_keep_the_promise():
             for step in range(80):
                 add_fresh(fresh, step % 2, root @ rng.normal(size=2), 1.0)
                 if step > 6:
-                    high = max(high, e_value(fresh, 0, 1, 0, -np.inf, np.inf))
+                    high = max(high, e_value(fresh, 0, 1, 0, 0, -np.inf, np.inf))
             wrong += high >= np.log(1 / RISK)
         assert wrong / 200 <= RISK + 3 * np.sqrt(RISK * (1 - RISK) / 200)
 
@@ -134,7 +145,7 @@ STREAMS, STEPS, RISK = 300, 120, 0.1
 
 def bare_ratio(fresh):
     """The bare likelihood ratio of 0 over 1: e without its penalties."""
-    value = e_value(fresh, 0, 1, 0, -np.inf, np.inf)
+    value = e_value(fresh, 0, 1, 0, 0, -np.inf, np.inf)
     paid = shared_penalty(fresh, 0, 1, 0) if fresh.kind[0] == SHARED else fresh.penalty[:, 0].sum()
     return value + paid if np.isfinite(value) else -np.inf
 
@@ -157,7 +168,7 @@ def rejected(law, lead, fair=False):
             arm = step % 2 if fair or step < 6 else doubtful
             add_fresh(fresh, arm, draw(rng, law, truth[arm], 1), 1.0)
             if step >= 6:
-                top_e[stream] = max(top_e[stream], e_value(fresh, 0, 1, 0, -np.inf, np.inf))
+                top_e[stream] = max(top_e[stream], e_value(fresh, 0, 1, 0, 0, -np.inf, np.inf))
                 top_ratio[stream] = max(top_ratio[stream], bare_ratio(fresh))
     return [float(np.mean(top >= np.log(1 / RISK))) for top in (top_e, top_ratio)]
 
@@ -185,26 +196,23 @@ def test_margin_against_its_definition():
         means = np.array([rows[:5].mean(axis=0) for rows in rewards])
         near = make_instance(codes, np.full((K, L), SCALE), cone.facets, means, np.full(K, 5.0))
         fresh = make_law_fresh(near)
-        end_pilot(fresh, near)
+        deal = end_pilot(fresh, near)
         for k in range(K):
             for row in rewards[k][5 : int(rng.integers(6, 40))]:
                 add_fresh(fresh, k, row, 1.0)
-        m = cone.n_facets
-        price = equal_prices(K, m) + rng.uniform(-1, 1, (3, K))
-        binding = np.full(4, -1, dtype=np.int64)
-        value = margin(fresh, near, price, make_scratch(K), binding)
-        e = np.array(
-            [[[e_value(fresh, i, j, f, -np.inf, np.inf) for f in range(m)] for j in range(K)] for i in range(K)]
-        )
-        front = np.flatnonzero(near.mask)
-        tests = [
-            min(e[i, j].max() for j in range(K) if j != i) - price[0, i]
-            if near.mask[i]
-            else max(e[j, i].min() - price[2, j] for j in front) - price[1, i]
-            for i in range(K)
-        ]
-        assert value == pytest.approx(min(tests), abs=1e-9)
+        scratch, binding = make_scratch(K, cone.n_facets), np.full(4, -1, dtype=np.int64)
+        value = margin(fresh, near, deal, scratch, binding)
+        dealt = reference_margin.Dealt(near.S, near.N, near.V, cone.n_facets, near.slack)
+
+        def e(i, j, f, k, fresh=fresh):
+            return e_value(fresh, i, j, f, k, -np.inf, np.inf)
+
+        front = np.flatnonzero(near.mask).tolist()
+        tests = reference_margin.arm_tests(front, e, lambda k: [], lambda k: [], cone.n_facets, dealt)
+        assert value == pytest.approx(reference_margin.margin(tests, dealt, front)[0], abs=1e-9)
         assert np.all(binding >= 0)
+        settle_tests(fresh, near, deal, scratch)
+        assert value == scratch.bound.min()
 
 
 # A name of each family; the runs of all are pooled (pooled.py).

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 import reference_laws as reference
-from test_law_margin import CODES, SCALE, TRUTH, draw
+from test_law_margin import CODES, SCALE, TRUTH, draw, end_pilot
 
 from benchmarks import borders
 from prepex._kernels.laws.fresh import lone_penalty, make_law_fresh
 from prepex._kernels.laws.instance import make_instance
-from prepex._kernels.margin import add_fresh, e_value, end_pilot, equal_prices, make_scratch, margin, settle_tests
+from prepex._kernels.margin import add_fresh, e_value, make_scratch, margin, settle_tests
 from prepex.stopping import Certified
 
 import reference_margin
@@ -108,28 +108,29 @@ def test_margin_against_its_definition():
         given = np.vstack([facets, rows]), means, np.full(K, 5.0), np.zeros(L, dtype=bool), slack
         near = make_instance(codes, np.full((K, L), SCALE), *given, np.append(np.zeros(L), level), L)
         fresh = make_law_fresh(near)
-        end_pilot(fresh, near)
+        deal = end_pilot(fresh, near)
         for k in range(K):
             for values in told[k][5 : int(rng.integers(8, 60))]:
                 add_fresh(fresh, k, values, 1.0)
-        price = equal_prices(K, L, C) + rng.uniform(-1, 1, (5, K))
-        binding, scratch = np.full(4, -1, dtype=np.int64), make_scratch(K)
-        value = margin(fresh, near, price, scratch, binding)
+        binding, scratch = np.full(4, -1, dtype=np.int64), make_scratch(K, L + C)
+        value = margin(fresh, near, deal, scratch, binding)
+        dealt = reference_margin.Dealt(near.S, near.N, near.V, L, slack)
 
-        def e(i, j, f, fresh=fresh):
-            return e_value(fresh, i, j, f, -np.inf, np.inf)
+        def e(i, j, f, k, fresh=fresh):
+            return e_value(fresh, i, j, f, k, -np.inf, np.inf)
 
         def lone(k, side, fresh=fresh, L=L, C=C):
             right = side * fresh.inst.S[k, L:] > 0
             return [(fresh.alone[k, c] if right[c] else -np.inf, L + c) for c in range(C)]
 
         front = np.flatnonzero(near.mask).tolist()
-        expected = reference_margin.tests_with_limits(
-            front, e, lambda k, lone=lone: lone(k, 1), lambda k, lone=lone: lone(k, -1), L, price
+        expected = reference_margin.arm_tests(
+            front, e, lambda k, lone=lone: lone(k, 1), lambda k, lone=lone: lone(k, -1), L, dealt
         )
-        assert value == pytest.approx(min(found for found, _ in expected), abs=1e-9)
-        settle_tests(fresh, near, price, scratch)
-        np.testing.assert_allclose(scratch.bound, [found for found, _ in expected], rtol=1e-9, atol=1e-9)
+        assert value == pytest.approx(reference_margin.margin(expected, dealt, front)[0], abs=1e-9)
+        settle_tests(fresh, near, deal, scratch)
+        own = [found - dealt.plain_price(k) for k, (found, _) in enumerate(expected)]
+        np.testing.assert_allclose(scratch.plain, own, rtol=1e-9, atol=1e-9)
         kinds.add("limit" if binding[2] >= L else "facet")
     assert kinds == {"limit", "facet"}
 

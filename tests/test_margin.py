@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import erfcx
 
+from prepex._kernels import deal as deals
 from prepex._kernels import margin as kernels
 from prepex._kernels import mixture
-from prepex._kernels.instance import make_known
-from prepex._kernels.pilot import set_prices
+from prepex._kernels.instance import find_answer, make_known
+from prepex._kernels.pilot import leave_pilot, set_deal
 
 import reference_margin as reference
 from cases import CONES, NOISES, random_case
@@ -22,15 +23,21 @@ def make_instance(scores, counts, variances):
 
 
 def fresh_of(inst, rho=RHO):
-    """All outcomes count."""
-    return mixture.known_fresh(inst, rho, inst.N)
+    """All outcomes count; the answer that is tested is its own."""
+    apart = {name: getattr(inst, name).copy() for name in ("mask", "front", "size")}
+    return mixture.known_fresh(inst._replace(**apart), rho, inst.N)
 
 
-def run_margin(inst, price=None, rho=RHO, guide=None):
+def plain_deal(inst, closed=True):
+    """No pilot: everything equal."""
+    return deals.make_deal(*inst.S.shape, inst.n_facets, closed)
+
+
+def run_margin(inst, deal=None, rho=RHO, guide=None):
     K, m = inst.S.shape
     binding = np.full(4, 7)
-    price = kernels.equal_prices(K, m) if price is None else price
-    value = kernels.margin(fresh_of(inst, rho), guide or inst, price, kernels.make_scratch(K), binding)
+    fresh = fresh_of(inst, rho)
+    value = kernels.margin(fresh, guide or inst, deal or plain_deal(inst), kernels.make_scratch(K, m), binding)
     return value, tuple(int(k) for k in binding[:3])
 
 
@@ -47,7 +54,7 @@ def random_pairs(rng, n):
 def on_pair(gap, counts, variances, low=-np.inf, high=np.inf, rho=RHO):
     inst = make_instance([[gap], [0.0]], counts, variances[:, None])
     fresh = fresh_of(inst, rho)
-    return mixture.survey(fresh, 0, 1, 0)[0], kernels.e_value(fresh, 0, 1, 0, low, high)
+    return mixture.survey(fresh, 0, 1, 0, 0)[0], kernels.e_value(fresh, 0, 1, 0, 0, low, high)
 
 
 def test_half_normal_against_scipy():
@@ -110,59 +117,120 @@ def test_evidence_grows_with_the_gap_and_does_not_depend_on_the_unit():
     assert on_pair(50.0, counts, 2500 * variances)[1] == pytest.approx(on_pair(1.0, counts, variances)[1], abs=1e-9)
 
 
+def with_pilot(rng, inst, variances, slack=None, rho=RHO, closed=True):
+    """(fresh, deal, what the reference makes of the same pilot): the pilot's means are near those of `inst`."""
+    K, rows = inst.S.shape
+    counts = np.ceil(10 ** rng.uniform(0.3, 2, K))
+    noise = rng.normal(size=inst.S.shape) * np.sqrt(variances / counts[:, None])
+    pilot = inst._replace(
+        N=counts,
+        S=inst.S + noise,
+        V=variances / counts[:, None],
+        **{name: getattr(inst, name).copy() for name in ("mask", "front", "size")},
+    )
+    pilot.size[0] = find_answer(pilot)
+    fresh, deal = fresh_of(inst, rho), deals.make_deal(K, rows, inst.n_facets, closed)
+    leave_pilot(fresh, pilot, np.zeros(K), deal, np.int64(1), np.int64(1))
+    for k in range(K):
+        # Its outcomes were there before the pilot's weights.
+        mixture.test_limits(fresh, np.int64(k))
+    return fresh, deal, reference.Dealt(pilot.S, counts, pilot.V, inst.n_facets, inst.slack, closed)
+
+
+def check_margin(fresh, guide, deal, dealt, variances, rho=RHO):
+    """The margin and every arm's test against their definitions; with the kind of the binding test."""
+    inst, (K, rows) = fresh.inst, fresh.inst.S.shape
+    scratch, binding = kernels.make_scratch(K, rows), np.full(4, 7)
+    value = kernels.margin(fresh, guide, deal, scratch, binding)
+    front = np.flatnonzero(guide.mask).tolist()
+    answers = [front, dealt.front] if guide.lenient and dealt.closed and front != dealt.front else [front]
+    tests = [reference.gaussian_tests(one, inst.S, inst.N, variances, rho, dealt) for one in answers]
+    found = [reference.margin(one, dealt, answer) for one, answer in zip(tests, answers, strict=True)]
+    best = max(range(len(found)), key=lambda n: found[n][0])
+    assert value == pytest.approx(found[best][0], abs=1e-8)
+    kernels.settle_tests(fresh, guide, deal, scratch)
+    assert value == scratch.bound.min(), "no shortcut changes a bit"
+    if np.isfinite(value):
+        assert scratch.own[0] == best
+        own = [test - dealt.plain_price(k) for k, (test, _) in enumerate(tests[best])]
+        np.testing.assert_allclose(scratch.plain, own, rtol=1e-9, atol=1e-8)
+        level = [what for k, (test, what) in enumerate(tests[best])
+                 if test - dealt.closed_price(k, answers[best]) <= value + 1e-7]  # fmt: skip
+        assert tuple(int(k) for k in binding[:3]) in level
+    np.testing.assert_array_equal(inst.mask, guide.mask)
+    return binding[3], len(answers) > 1
+
+
+@pytest.mark.parametrize("closed", [True, False], ids=("closed", "plain"))
 @pytest.mark.parametrize("cone", CONES)
 @pytest.mark.parametrize("noise", NOISES)
-def test_margin_against_enumeration(cone, noise):
+def test_margin_against_enumeration(cone, noise, closed):
     rng = np.random.default_rng(100 * CONES.index(cone) + NOISES.index(noise))
     for n_pareto in (1, 2, 4):
         case = random_case(rng, cone=cone, noise=noise, n_pareto=n_pareto, n_objectives=3, n_dominated=2)
         half = case.facets @ np.linalg.cholesky(case.covariance.reshape(-1, 3, 3))
         counts = np.ceil(case.counts ** rng.uniform(0.5, 3))
         inst = make_known(half @ np.swapaxes(half, 1, 2), case.means @ case.facets.T, counts)
-        price = kernels.equal_prices(*inst.S.shape) if n_pareto < 2 else rng.uniform(0, 5, (3, len(inst.N)))
-        value, binding = run_margin(inst, price)
-        exact, test = reference.margin(inst.S, inst.N, inst.V * inst.N[:, None], RHO, price)
-        assert value == pytest.approx(exact, abs=1e-8)
-        assert binding == test
+        variances = inst.V * inst.N[:, None]
+        fresh, deal, dealt = with_pilot(rng, inst, variances, closed=closed)
+        check_margin(fresh, inst, deal, dealt, variances)
 
 
-def plain_margin(inst, price):
-    """The definition, by the kernel's own e-values: fast enough for many arms."""
-    K, m = inst.S.shape
-    fresh = fresh_of(inst)
-    e = np.array(
-        [[[kernels.e_value(fresh, i, j, f, -np.inf, np.inf) for f in range(m)] for j in range(K)] for i in range(K)]
-    )
-    front = np.flatnonzero(inst.mask)
-    tests = [
-        min(e[i, j].max() for j in range(K) if j != i) - price[0, i]
-        if inst.mask[i]
-        else max(e[j, i].min() - price[2, j] for j in front) - price[1, i]
-        for i in range(K)
-    ]
-    return min(tests), e
+def test_margin_with_a_tolerance_tries_both_answers():
+    rng, both, pilots = np.random.default_rng(12), 0, 0
+    for _ in range(60):
+        K, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        scores, variances = rng.normal(size=(K, m)) * 0.3, rng.uniform(0.3, 3, (K, m))
+        gram = np.stack([np.diag(row) for row in variances])
+        counts = np.ceil(10 ** rng.uniform(1, 4, K))
+        inst = make_known(gram, scores, counts, slack=rng.uniform(0.1, 0.5, m))
+        fresh, deal, dealt = with_pilot(rng, inst, variances)
+        other = check_margin(fresh, inst, deal, dealt, variances)[1]
+        both += other
+        scratch, binding = kernels.make_scratch(K, m), np.full(4, 7)
+        kernels.margin(fresh, inst, deal, scratch, binding)
+        pilots += other and scratch.own[0]
+    assert both > 20 and pilots > 5
+
+
+def test_a_look_at_the_last_binding_test_never_denies_a_margin_that_is_reached():
+    rng, denied = np.random.default_rng(13), 0
+    for trial in range(150):
+        K, m = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+        scores, variances = rng.normal(size=(K, m)) * 0.5, rng.uniform(0.3, 3, (K, m))
+        gram = np.stack([np.diag(row) for row in variances])
+        slack = rng.uniform(0.1, 0.5, m) if trial % 2 else None
+        inst = make_known(gram, scores, np.ceil(10 ** rng.uniform(0, 3, K)), slack=slack)
+        fresh, deal, _ = with_pilot(rng, inst, variances)
+        scratch, binding = kernels.make_scratch(K, m), np.full(4, 7)
+        value = kernels.margin(fresh, inst, deal, scratch, binding)
+        for goal in (value, value - 1.0):
+            assert not np.isfinite(goal) or kernels.may_reach(fresh, inst, deal, scratch, goal)
+        denied += not kernels.may_reach(fresh, inst, deal, scratch, max(value, 0.0) + 3.0)
+        # Of another moment: any arms, whatever their status is now.
+        scratch.last[:] = np.column_stack(
+            [rng.integers(K, size=(2, 2)), rng.integers(m, size=2), rng.integers(2, size=2)]
+        )
+        scratch.last[scratch.last[:, 0] == scratch.last[:, 1]] = -1
+        assert not np.isfinite(value) or kernels.may_reach(fresh, inst, deal, scratch, value)
+    assert denied > 50
 
 
 def test_margin_of_many_arms_near_balance():
     """All tests about equally far: no bound separates them, every shortcut is tried."""
-    rng = np.random.default_rng(4)
-    kinds = set()
+    rng, kinds = np.random.default_rng(4), set()
     for trial in range(40):
         K, m = int(rng.integers(2, 14)), int(rng.integers(1, 5))
         scores = rng.normal(size=(K, m)) * (1, 0.1)[trial % 2] - rng.exponential(0.5, (K, 1))
-        counts = np.ceil(10 ** rng.uniform(0, 4, K))
-        inst = make_instance(scores, counts, rng.uniform(0.3, 3, (K, m)))
-        price = kernels.equal_prices(K, m) + (trial % 3) * rng.uniform(-1, 1, (3, K))
-        binding = np.full(4, 7)
-        value = kernels.margin(fresh_of(inst), inst, price, kernels.make_scratch(K), binding)
-        better, worse, facet, kind = binding
-        exact, e = plain_margin(inst, price)
-        assert value == pytest.approx(exact, abs=1e-9)
-        in_front = kind == kernels.IN_FRONT
-        kinds.add(in_front)
-        paid = price[0, better] if in_front else price[1, worse] + price[2, better]
-        assert e[better, worse, facet] - paid == pytest.approx(value, abs=1e-9)
-    assert kinds == {True, False}
+        variances = rng.uniform(0.3, 3, (K, m))
+        inst = make_instance(scores, np.ceil(10 ** rng.uniform(0, 4, K)), variances)
+        fresh, deal, _ = with_pilot(rng, inst, variances, closed=bool(trial % 3))
+        scratch, binding = kernels.make_scratch(K, m), np.full(4, 7)
+        value = kernels.margin(fresh, inst, deal, scratch, binding)
+        kernels.settle_tests(fresh, inst, deal, scratch)
+        assert value == scratch.bound.min()
+        kinds.add(int(binding[3]))
+    assert kinds == {0, 1}
 
 
 def test_write_grid_is_make_grid():
@@ -193,31 +261,63 @@ def test_a_dominator_that_the_outcomes_after_the_pilot_do_not_show():
     assert run_margin(late, guide=every) == (-np.inf, (1, 2, 1))
 
 
-def test_prices_of_a_pilot_against_their_definition():
+@pytest.mark.parametrize("closed", [True, False], ids=("closed", "plain"))
+def test_what_a_pilot_deals_against_its_definition(closed):
     rng = np.random.default_rng(8)
     for _ in range(60):
         K, m = int(rng.integers(2, 12)), int(rng.integers(1, 5))
         counts, variances = np.ceil(10 ** rng.uniform(0, 2, K)), rng.uniform(0.3, 3, (K, m))
         inst = make_instance(rng.normal(size=(K, m)) - rng.exponential(1, (K, 1)), counts, variances)
-        price = np.zeros((3, K))
-        set_prices(inst, np.zeros(K), price)
-        share, part = reference.shares(inst.S, counts, variances)
-        np.testing.assert_allclose(np.exp(-price[0]) * m, share, rtol=1e-10)
+        deal, weight = deals.make_deal(K, m, m, closed), np.zeros(m)
+        set_deal(inst, np.zeros(K), deal)
+        dealt = reference.Dealt(inst.S, counts, inst.V, m, np.zeros(m), closed)
+        np.testing.assert_allclose(deal.share, dealt.share, rtol=1e-10)
+        assert deal.share.sum() == pytest.approx(1.0, rel=1e-12)
         for i in range(K):
-            others = np.delete(np.arange(K), i)
-            spent = np.exp(-price[1, i] - price[2, others])
-            np.testing.assert_allclose(spent, share[i] * part[others] / (1 - part[i]), rtol=1e-10)
-            assert spent.sum() == pytest.approx(share[i], rel=1e-10), "rivals spend exactly the arm's share"
-        assert np.sum(m * np.exp(-price[0])) == pytest.approx(1.0, rel=1e-10)
+            rivals = {j: deals.rival_weight(deal, inst, i, j) for j in range(K) if j != i}
+            assert rivals == pytest.approx(dealt.of_rivals(i), rel=1e-10)
+            assert sum(rivals.values()) == pytest.approx(1.0, rel=1e-12), "the weights of an average sum to one"
+            for j in rivals:
+                deals.weigh_front(deal, inst, i, j, weight)
+                np.testing.assert_allclose(weight, dealt.of_facets(i, j), rtol=1e-10)
+                assert weight.sum() == pytest.approx(1.0, rel=1e-12)
+
+
+def test_prices_of_closed_testing():
+    """By the proof: with these weights a wrong answer that has passed makes the martingale at least 1 / delta."""
+    rng = np.random.default_rng(9)
+    for trial in range(300):
+        K, lenient = int(rng.integers(1, 7)), bool(trial % 2)
+        inst = make_known(np.eye(1)[None], rng.normal(size=(K, 1)), np.ones(K), slack=np.array([0.1 * lenient]))
+        deal = deals.make_deal(K, 1, 1, True)
+        set_deal(inst, np.zeros(K), deal)
+        deal.share[:] = rng.dirichlet(np.ones(K))
+        deal.mask[:] = rng.random(K) < 0.5
+        inst.mask[:] = deal.mask ^ (rng.random(K) < rng.choice([0.0, 0.2, 0.6]))
+        h = deals.moved(deal, inst.mask)
+        price = np.exp([deals.closed_price(deal, inst, k, h) for k in range(K)])
+        for code in range(2**K):
+            bits = (code >> np.arange(K)) % 2 == 1
+            if lenient:
+                # Any arms may be wrong in the pilot's answer, and others, at least one, in the present one.
+                off, wrong = bits, bits if h == 0 else rng.random(K) < 0.5
+            else:
+                # `bits` is the truth.
+                off, wrong = bits ^ deal.mask, bits ^ inst.mask
+            if wrong.any():
+                weight = 0.9 * off / off.sum() + 0.1 * deal.share if off.any() else deal.share
+                assert weight.sum() == pytest.approx(1.0)
+                assert (weight * price)[wrong].sum() >= 1.0 - 1e-12
 
 
 def test_a_pilot_that_leaves_no_doubt_gives_equal_shares():
     """exp(-2 c) of every arm would vanish, and the shares with it."""
     inst = make_instance([[1e3, 0.0], [0.0, 1e3], [-1e3, -1e3]], [9, 9, 9], np.ones((3, 2)))
-    price = np.zeros((3, 3))
-    set_prices(inst, np.zeros(3), price)
-    np.testing.assert_allclose(2 * np.exp(-price[0]), np.full(3, 1 / 3))
-    assert np.all(np.isfinite(price))
+    fresh, deal = fresh_of(inst), plain_deal(inst)
+    leave_pilot(fresh, inst, np.zeros(3), deal, np.int64(1), np.int64(1))
+    np.testing.assert_allclose(deal.share, np.full(3, 1 / 3))
+    np.testing.assert_allclose(np.exp(fresh.grid.weight).sum(axis=1), 1.0)
+    assert np.all(np.isfinite(fresh.grid.weight))
 
 
 def test_one_arm_is_certain():

@@ -58,7 +58,7 @@ def test_a_study_from_beginning_to_end(folder):
     assert "every hash and the state are right" in run("study", "verify", "dose")
     assert shown("study", "verify", "dose")["ok"]
     run("study", "certificate", "dose", "certificate.json")
-    assert json.loads(run("study", "certificate", "dose"))["format"] == "prepex certificate 2"
+    assert json.loads(run("study", "certificate", "dose"))["format"] == "prepex certificate 3"
     run("study", "export", "dose", "events.jsonl")
     assert "the certificate is right" in run("verify", "certificate.json", "--log", "events.jsonl")
     assert shown("verify", "certificate.json")["ok"]

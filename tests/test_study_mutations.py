@@ -112,7 +112,7 @@ def test_a_running_study_cannot_be_called_certified(cases, family, bribe):
     arms = case.certificate["settings"]["labels"]["arms"]
     changes = [(("answer", "status"), "certified"), (("answer", "decided"), arms), (("answer", "undecided"), [])]
     for k, _ in enumerate(arms):
-        changes += [(("arms", k, "price", name), bribe) for name in ("in_front", "out_of_front", "as_rival")]
+        changes += [(("arms", k, "price", name), bribe) for name in ("plain", "closed")]
         changes.append((("arms", k, "test"), None))
     for wrong in (
         forged(case, *changes[:1]),
@@ -359,7 +359,7 @@ TEXTS = {
     "deep but balanced": (DEEP[:900] + "]" * 900).encode(),
     "a number of many digits": b'{"format": ' + b"9" * 5000 + b"}",
     "an escape": json.dumps({"format": "\x07\u202e"}).encode(),
-    "a raw escape": b'{"format": "prepex certificate 2", "\x1b[31m\xe2\x80\xae": 1}',
+    "a raw escape": b'{"format": "prepex certificate 3", "\x1b[31m\xe2\x80\xae": 1}',
     "an infinity": b'{"format": Infinity}',
     "too large a number": b'{"format": 1e999}',
     "the same twice": b'{"format": 1, "format": 1}',

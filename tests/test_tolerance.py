@@ -7,11 +7,12 @@ from law_cases import law_sweep
 from scipy.optimize import minimize_scalar
 
 from prepex import Bernoulli, Cone, Experiment, Gaussian, Poisson, Problem, characteristic_time, evidence
+from prepex._kernels.deal import make_deal
 from prepex._kernels.instance import make_known
 from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import make_instance
 from prepex._kernels.ledger import move, open_ledger, refresh
-from prepex._kernels.margin import add_fresh, e_value, end_pilot, equal_prices, make_scratch, margin
+from prepex._kernels.margin import add_fresh, e_value, end_pilot, make_scratch, margin
 from prepex._kernels.mixture import default_grid, known_fresh
 from prepex.errors import InputError
 from prepex.judge import Judge
@@ -255,9 +256,9 @@ def test_the_certified_margin_with_the_better_score_raised(cone):
         half = case.facets @ np.linalg.cholesky(case.covariance.reshape(-1, 3, 3))
         gram, scores = half @ np.swapaxes(half, 1, 2), case.means @ case.facets.T
         inst = make_known(gram, scores, counts, slack=slack)
-        (K, m), price, binding = scores.shape, equal_prices(*scores.shape), np.full(4, -1)
+        (K, m), binding = scores.shape, np.full(4, -1)
         fresh = known_fresh(inst, default_grid(), counts)
-        value = margin(fresh, inst, price, make_scratch(K), binding)
+        value = margin(fresh, inst, make_deal(K, m, m, False), make_scratch(K, m), binding)
         variances = np.broadcast_to(np.diagonal(gram, axis1=1, axis2=2), (K, m))
 
         def e(i, j, f, scores=scores, slack=slack, counts=counts, variances=variances):
@@ -290,7 +291,7 @@ def test_the_certified_test_of_a_family_with_the_better_score_raised(law, slack)
         np.array([CODES[law]]), np.full((2, 1), 0.25), np.eye(1), first, np.full(2, 10.0), slack=np.array([slack])
     )
     fresh = make_law_fresh(near)
-    end_pilot(fresh, near)
+    end_pilot(fresh, near, np.zeros(2), True)
     for k, values in enumerate(outcomes):
         for value in values[10:]:
             add_fresh(fresh, k, np.array([value]), 1.0)
@@ -302,7 +303,7 @@ def test_the_certified_test_of_a_family_with_the_better_score_raised(law, slack)
     low, high = means[1], means[0] + slack
     least = minimize_scalar(cost, bounds=(max(low, slack + 1e-9), min(high, 1 - 1e-9 if law == "bernoulli" else high)))
     assert high > low
-    found = e_value(fresh, 0, 1, 0, -np.inf, np.inf)
+    found = e_value(fresh, 0, 1, 0, 0, -np.inf, np.inf)
     assert found == pytest.approx(least.fun - fresh.penalty.sum(), rel=1e-6, abs=1e-6)
 
 

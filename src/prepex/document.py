@@ -132,4 +132,7 @@ def threshold(given: dict[str, Any]) -> Threshold:
     if given["name"] not in THRESHOLDS:
         raise InputError(f"threshold must be one of {', '.join(THRESHOLDS)}, got {given['name']!r}")
     parameters: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "name"}
+    if given["name"] == "certified":
+        # Documents of earlier versions do not say it: their rule was the plain one.
+        parameters.setdefault("closed", False)
     return THRESHOLDS[given["name"]](**parameters)

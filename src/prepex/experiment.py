@@ -613,6 +613,11 @@ class Experiment:
     def _standing(self) -> Standing:
         return Standing(self.setting, self._require_course(), self.family, self.delta, self._seen)
 
+    @property
+    def answer_mask(self) -> Any:
+        """Which arms are in the answer (K,): `Standing.answer`."""
+        return self._standing().answer
+
     def _require_course(self) -> Course:
         if self._course is None:
             missing = [name for name, n in zip(self.labels.arms, self.counts, strict=True) if n == 0]

@@ -149,6 +149,8 @@ class Setting:
             tolerance=self.rule.tolerance,
             rho=np.array(threshold.grid),
             pilot=threshold.pilot_pulls(self.shape[0]),
+            longest=threshold.longest_pilot(self.shape[0]),
+            closed=threshold.closed,
             key=self.key,
             risk=-np.log(delta),
             tries=self.rule.tries,

@@ -9,12 +9,13 @@ import numpy as np
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
-from prepex._kernels.instance import Ints
+from prepex._kernels.deal import closed_price, moved, plain_price, weigh_broken, weigh_front
+from prepex._kernels.instance import Bools, Ints
 from prepex._kernels.laws.fresh import PARTS, SHARED
 from prepex._kernels.laws.law import STUDENT
 from prepex._kernels.ledger import standing
 from prepex._kernels.margin import margin, settle_tests
-from prepex._kernels.mixture import ALONE, AS_RIVAL, BROKEN, IN_FRONT, OUT_OF_FRONT
+from prepex._kernels.mixture import IN_FRONT, OUT_OF_FRONT
 from prepex._kernels.own import own_stops
 from prepex._kernels.posterior import surety
 from prepex.alternatives import Evidence, found_by
@@ -137,7 +138,16 @@ class Standing:
     @property
     def pareto_names(self) -> tuple[str, ...]:
         """The arms that look Pareto optimal."""
-        return tuple(self.setting.labels.arms[k] for k in self.course.near.inst.mask.nonzero()[0])
+        return tuple(self.setting.labels.arms[k] for k in self.answer.nonzero()[0])
+
+    @property
+    def answer(self) -> Bools:
+        """Which arms are in the answer: the Pareto set of the means; with a tolerance, that of the pilot if only it is
+        certified."""
+        course = self.course
+        if self.setting.certified and course.near.inst.lenient and self.testable and self.reached >= self.needed:
+            return course.deal.mask if course.scratch.own[0] else course.near.inst.mask
+        return course.near.inst.mask
 
     @property
     def testable(self) -> bool:
@@ -161,9 +171,9 @@ class Standing:
     def margin(self) -> tuple[float, Ints]:
         """The certified margin of a testable course, and its binding test."""
         course, binding = self.course, self.course.binding.copy()
-        if course.whole[kernels.LOOKED] == course.whole[kernels.PULLS]:
+        if course.whole[kernels.LOOKED] == course.whole[kernels.PULLS] and not course.near.inst.lenient:
             return float(course.real[kernels.MARGIN]), binding
-        value = margin(course.fresh, course.near.inst, course.price, course.scratch, binding)
+        value = margin(course.fresh, course.near.inst, course.deal, course.scratch, binding)
         return float(value), binding
 
     def binding(self) -> tuple[int, int, int] | None:
@@ -207,7 +217,9 @@ class Standing:
         if self.setting.own or (self.setting.certified and not self.testable):
             return set()
         if self.setting.certified:
-            return {k for k, value in enumerate(self.tests()) if value >= needed}
+            return (
+                arms if self.reached >= needed else {k for k, value in enumerate(self.lone_tests()) if value >= needed}
+            )
         if self.reached >= needed:
             return arms
         found = self.evidence
@@ -219,10 +231,20 @@ class Standing:
         return arms - risky - closest
 
     def tests(self) -> Floats:
-        """Every arm's certified test less its price (K,); the margin is the least of them."""
+        """Every arm's certified test less its price as one of all (K,); the margin is the least of them."""
+        self._settle()
+        return self.course.scratch.bound.copy()
+
+    def lone_tests(self) -> Floats:
+        """Every arm's certified test less its price on its own (K,): statements about single arms, all of them true
+        together, and at all times, with probability 1 - delta."""
+        self._settle()
+        return self.course.scratch.plain.copy()
+
+    def _settle(self) -> None:
         course = self.course
-        settle_tests(course.fresh, course.near.inst, course.price, course.scratch)
-        return course.scratch.bound.copy()
+        self.margin()
+        settle_tests(course.fresh, course.near.inst, course.deal, course.scratch)
 
     @property
     def at_this_rate(self) -> int | None:
@@ -250,13 +272,20 @@ class Standing:
 
         With less, a test of an arm of the answer might need more of one that nobody tries any more.
         """
-        course, price = self.course, self.course.price
-        inst = course.fresh.inst
+        course, inst = self.course, self.course.fresh.inst
         if not self.setting.certified or not self.testable or self.setting.limits is None:
             return set()
-        paid = np.maximum(price[BROKEN], price[IN_FRONT, inst.mask].max(initial=-np.inf))
-        sure = (inst.S[:, inst.n_facets :] < 0.0) & (course.fresh.alone - paid[:, None] >= self.needed)
-        return {int(k) for k in np.flatnonzero(sure.any(axis=1))}
+        deal, weight, found = course.deal, course.scratch.weight, set()
+        front = np.flatnonzero(inst.mask)
+        for k, row in zip(*np.nonzero(inst.S[:, inst.n_facets :] < 0.0)):
+            weigh_broken(deal, inst, k, weight)
+            values = [np.log(weight[inst.n_facets + row]) - plain_price(deal, k)]
+            for i in front:
+                weigh_front(deal, inst, i, k, weight)
+                values.append(np.log(weight[inst.n_facets + row]) - plain_price(deal, i))
+            if course.fresh.alone[k, row] + min(values) >= self.needed:
+                found.add(int(k))
+        return found
 
     def avoided(self) -> set[int]:
         """The arms that need not be tried further, as they break a limit; never all of them.
@@ -377,12 +406,8 @@ class Standing:
 
     def paid(self) -> float:
         """The price of the binding test."""
-        better, worse, _, kind = self.margin()[1]
-        price = self.course.price
+        course, (better, worse, _, kind) = self.course, self.margin()[1]
         if better < 0:
             return 0.0
-        if better == worse:
-            return float(price[ALONE if kind == IN_FRONT else BROKEN, better])
-        if kind == IN_FRONT:
-            return float(price[IN_FRONT, better])
-        return float(price[OUT_OF_FRONT, worse] + price[AS_RIVAL, better])
+        h = 0 if course.scratch.own[0] else moved(course.deal, course.near.inst.mask)
+        return float(closed_price(course.deal, course.near.inst, better if kind == IN_FRONT else worse, h))

@@ -14,10 +14,10 @@ Legend
     slot      row of an arm in the table, and the arm of a row; every: 0, 1, 2, ...
     cuts      gradients seen by PreTS;  best  its best allocation
     fresh     the outcomes after the pilot, with the Pareto set of all: what the certified margin may use
-    scratch, binding, price   of the certified margin; both arms of `binding` alike: only that arm is missing
-    probe     the binding test when the stop was last looked at in full: a shortcut, no part of the state
+    scratch, binding, deal   of the certified margin; both arms of `binding` alike: only that arm is missing
     whole     PULLS t, RULE, FOLLOW, CHECK: when the margin that is followed is next due, READY: seen once,
-              PILOT: the pulls of the pilot, MISSING: arms without a pull after it,
+              PILOT: the pulls of the pilot, or after which it is looked at, LONGEST: that it may have,
+              MISSING: arms without a pull after it,
               FIRST, SECOND: the two arms of APE, ROUND: of Auer, LOOKED: the t of MARGIN
     real      MARGIN, STEEP: max |g| so far (TnS), the gap of AdaHedge (PSIPS), TOLERANCE (PreTS),
               SPENT: sum_k log(1 + log N_k), RISK: log(1 / delta), TRIES (PSIPS), CALM: |z| of a quiet draw,
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from prepex._kernels.belief import Belief, PriorNumbers, make_belief
 from prepex._kernels.centre import facet_scores, reference
+from prepex._kernels.deal import Deal, make_deal
 from prepex._kernels.instance import (
     Bools,
     Floats,
@@ -50,11 +51,11 @@ from prepex._kernels.laws.fresh import make_law_fresh
 from prepex._kernels.laws.instance import BLIND, make_instance
 from prepex._kernels.laws.law import GAUSSIAN, STUDENT
 from prepex._kernels.ledger import Ledger, open_ledger, share_means
-from prepex._kernels.margin import Fresh, Scratch, equal_prices, make_scratch
+from prepex._kernels.margin import Fresh, Scratch, make_scratch
 from prepex._kernels.mixture import make_known_fresh
 from prepex._kernels.room import Pieces, make_pieces, most_constraints
 
-PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND, LOOKED = range(11)
+PULLS, RULE, FOLLOW, CHECK, READY, PILOT, MISSING, FIRST, SECOND, ROUND, LOOKED, LONGEST = range(12)
 MARGIN, STEEP, TOLERANCE, SPENT, RISK, TRIES, CALM, CALM_CHANCE = range(8)
 FIXED, FRAPPE, INFORMATION, TNS, PRETS, PSIPS, APE, AUER = RULES = range(8)
 FOLLOW_EVIDENCE, FOLLOW_MARGIN, FOLLOW_NOTHING, FOLLOW_POSTERIOR = 0, 1, 2, 3
@@ -83,8 +84,7 @@ class Course(NamedTuple):
     fresh: Fresh
     scratch: Scratch
     binding: Ints
-    probe: Ints
-    price: Floats
+    deal: Deal
     whole: Ints
     real: Floats
     key: NDArray[np.uint64]
@@ -110,6 +110,8 @@ class Course(NamedTuple):
 class Plan(NamedTuple):
     """What is fixed before the first pull: codes of the rule and of what it follows, and its numbers.
 
+    pilot, longest   pulls of the pilot: so many, and up to so many if some arm is not decided at all
+    closed    closed testing around the pilot's answer, and averages; else the plain rule (deal.py)
     slack     of a tolerance, on every facet                       (n_facets,)
     prior     of the means, if a posterior is asked for
     limits    rows g, and their level h: an arm is feasible iff g . M >= h for all; None if there are none
@@ -122,6 +124,8 @@ class Plan(NamedTuple):
     tolerance: float
     rho: Floats
     pilot: int
+    longest: int
+    closed: bool
     key: int
     risk: float
     tries: int
@@ -193,12 +197,12 @@ def _course(inst: Instance, fresh: Fresh, means: Floats, origin: Floats, plan: P
         cuts=np.zeros((K, CUTS)),
         best=np.zeros(K),
         fresh=fresh,
-        scratch=make_scratch(K),
+        scratch=make_scratch(K, m),
         binding=np.full(4, -1, dtype=np.int64),
-        probe=np.full(4, -1, dtype=np.int64),
-        price=equal_prices(K, inst.n_facets, m - inst.n_facets),
+        deal=make_deal(K, m, inst.n_facets, plan.closed),
         whole=np.array(
-            [K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0, -1], dtype=np.int64
+            [K, plan.rule, plan.follow, K, 0, plan.pilot, K if plan.pilot else 0, 0, 0, 0, -1, plan.longest],
+            dtype=np.int64,
         ),
         real=np.array([-np.inf, 0.0, plan.tolerance, 0.0, plan.risk, plan.tries, *calm_radius(K, L, plan.rule)]),
         key=np.array([plan.key], dtype=np.uint64),
@@ -219,7 +223,7 @@ def leaves(node: Any) -> list[NDArray[Any]]:
     """
     found: list[NDArray[Any]] = []
     for name, entry in zip(node._fields, node):
-        if name in ("scratch", "probe", "label", "draw", "drawn", "stream", "belief"):
+        if name in ("scratch", "label", "draw", "drawn", "stream", "belief"):
             continue
         if isinstance(entry, tuple):
             found += leaves(entry)

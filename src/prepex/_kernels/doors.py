@@ -12,6 +12,7 @@ import numpy as np
 
 from prepex._kernels import ledger, margin, mixture, pilot, posterior, search, star
 from prepex._kernels.course import FOLLOW, FOLLOW_NOTHING, FOLLOW_POSTERIOR, FRAPPE, PRETS, RULE, TNS, Course
+from prepex._kernels.deal import make_deal
 from prepex._kernels.laws import fresh as law_fresh
 from prepex._kernels.laws import point
 from prepex._kernels.rules.frappe import frappe_step
@@ -28,6 +29,8 @@ DOORS: tuple[Any, ...] = (
     ledger.collect,
     margin.margin,
     margin.may_reach,
+    margin.join_front,
+    margin.test_out,
     mixture.add_known_fresh,
     law_fresh.add_law_fresh,
     pilot.leave_pilot,
@@ -51,16 +54,21 @@ def behind(first: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
         if first.whole[FOLLOW] == FOLLOW_POSTERIOR:
             yield (posterior.surety_law if first.with_laws else posterior.surety_known), (first, FLOAT, FLOAT)
         elif first.whole[FOLLOW] != FOLLOW_NOTHING:
-            fresh, price = first.fresh, first.price
+            fresh, deal, scratch = first.fresh, first.deal, first.scratch
+            yield from behind(fresh)
             add = law_fresh.add_law_fresh if first.with_laws else mixture.add_known_fresh
             yield add, (fresh, INT, first.origin, FLOAT)
-            yield pilot.leave_pilot, (fresh, near.inst, first.scratch.bound, price)
-            yield margin.may_reach, (fresh, price, first.probe, FLOAT)
-            yield margin.margin, (fresh, near.inst, price, first.scratch, first.binding)
+            yield pilot.leave_pilot, (fresh, near.inst, scratch.bound, deal, INT, INT)
+            yield margin.may_reach, (fresh, near.inst, deal, scratch, FLOAT)
+            yield margin.margin, (fresh, near.inst, deal, scratch, first.binding)
         if rule in STEPS:
             yield STEPS[rule], (first,)
             yield ledger.collect, (near, FLOAT, first.pieces)
         yield from behind(near)
+    elif isinstance(first, mixture.KnownFresh | law_fresh.LawFresh):
+        deal, scratch = make_deal(1, 1, 1, True), margin.make_scratch(1, 1)
+        yield margin.join_front, (first, deal, INT, INT, scratch, FLOAT)
+        yield margin.test_out, (first, deal, INT, INT, scratch, FLOAT)
     elif isinstance(first, ledger.Ledger):
         inst, room = first.inst, first.search
         yield point.remove_law if inst.with_laws else star.remove_known, (inst, INT, INT, room)

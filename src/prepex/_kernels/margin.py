@@ -1,24 +1,28 @@
 """The margin of the certified stopping rule, and the test that binds it.
 
-    min over i in the answer of   min_{j != i}   max_w e_w(i over j) - price[IN_FRONT, i],
-             i outside it of      max_{j in P}   min_w e_w(j over i) - price[AS_RIVAL, j] - price[OUT_OF_FRONT, i],
+    the least of the arms' tests less their prices; the test of an arm i
+    in the answer is      min( min_c e_c(i),  min_{j != i} log( sum_f v_f exp e_f(i over j) + sum_c v_c exp e_-c(j) ) ),
+    outside it            log( sum_c p_c exp e_-c(i) + sum_{j in P} pi_ij exp min(min_f e_f(j over i), min_c e_c(j)) ),
 
-e the evidence of the model's test (mixture.py, laws/test.py). Without a pilot the prices make log(K m) and
-log(K (K - 1)). With limits (alone.py) the test of an arm
-    in the answer is the least of     min_c e_c(i) - price[ALONE, i],
-                                      min_{j != i} max(max_w e_w(i over j), max_c e_-c(j)) - price[IN_FRONT, i],
-    outside it the largest of         max_c e_-c(i) - price[BROKEN, i],
-                                      max_{j in P} min(min_w e_w(j over i), min_c e_c(j)) - its prices.
-Every arm first has an outlook, a lower bound and the likely rival; then the arms are solved, the lowest
-bound first, until no bound is below the smallest solved test.
+e the evidence of the model's tests (mixture.py, laws/test.py, alone.py), weights and prices as in deal.py. Of the terms
+of a sum those with e > 0 count, or the largest alone if that is more; in the plain rule always the largest alone. Every
+arm first has an outlook, a lower bound and the likely rival; then the arms are solved, the lowest bound first, until no
+bound is below the smallest solved test.
+
+With a tolerance several answers are right: the answer of the pilot is tried as well as the present Pareto set, and the
+larger margin counts. `fresh` has the latter between two calls.
 
 Legend
-    price     of a test of arm i in the answer, of arm i outside it, of rival j; with limits ALONE, BROKEN   (3 or 5, K)
-    bound     a lower bound of arm k's test                             (K,)
-    rival     the j that gives it                                       (K,)
-    binding   better, worse, row and kind of the binding test           (4,)
+    bound     a lower bound of arm k's test less its price; after settle_tests, that difference itself       (K,)
+    plain     after settle_tests: arm k's test less its plain price, which holds for the arm alone, for good  (K,)
+    rival     the j that gives the bound                                  (K,)
+    weight, term   of an average that is being formed                     (rows,)
+    last      the tests that bound at the last look, of the present answer and of the pilot's   (2, 4)
+    binding   better, worse, row and kind of the binding test: of the largest term of its average; `found` is room
+              for one                                                     (4,)
               A row that is a limit is a test of one arm: of the arm itself, named twice; of the other, which must break
               it (IN_FRONT) or meet it (OUT_OF_FRONT)
+    own       1 if the last margin is that of the pilot's answer          (1,)
 """
 
 from typing import Any, NamedTuple
@@ -26,28 +30,31 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from prepex._kernels.alone import has_limits, strongest_broken, weakest_met
-from prepex._kernels.instance import Floats, Instance, Int, Ints, gap, noiseless, ratio
+from prepex._kernels.deal import (
+    CLOSED,
+    SEEN,
+    Deal,
+    ahead_of,
+    closed_price,
+    moved,
+    plain_price,
+    rival_weight,
+    weigh_broken,
+    weigh_front,
+)
+from prepex._kernels.instance import Floats, Instance, Int, Ints, gap, met_ratio, noiseless, over_ratio, ratio
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws.fresh import CERTAIN, add_law_fresh, end_law_pilot
-from prepex._kernels.laws.test import e_law, outlook_law
-from prepex._kernels.mixture import (
-    ALONE,
-    AS_RIVAL,
-    BROKEN,
-    IN_FRONT,
-    OUT_OF_FRONT,
-    add_known_fresh,
-    e_known,
-    end_known_pilot,
-    outlook_known,
-)
+from prepex._kernels.laws.test import e_law
+from prepex._kernels.mixture import IN_FRONT, OUT_OF_FRONT, add_known_fresh, e_known, end_known_pilot
 
 BETTER, WORSE, WHERE, KIND = 0, 1, 2, 3
 # A test this close to its goal, relative, may be there but for rounding.
 CLOSE_CALL = 1e-9
+# A term smaller than its sum by this factor, as a logarithm, is no part of its digits.
+NEGLIGIBLE = 40.0
 
 e_value = by_model(known=e_known, laws=e_law)
-outlook = by_model(known=outlook_known, laws=outlook_law)
 add_fresh = by_model(known=add_known_fresh, laws=add_law_fresh)
 end_pilot = by_model(known=end_known_pilot, laws=end_law_pilot)
 # KnownFresh or LawFresh: the outcomes that the tests may use.
@@ -55,26 +62,30 @@ Fresh = Any
 
 
 class Scratch(NamedTuple):
-    """What `margin` notes about every arm."""
+    """What `margin` notes on its way."""
 
     bound: Floats
+    plain: Floats
     rival: Ints
+    weight: Floats
+    term: Floats
+    last: Ints
+    found: Ints
+    own: Ints
 
 
-def equal_prices(K: int, m: int, n_limits: int = 0) -> Floats:
-    """Every arm has the same share of delta, every facet and every rival the same part of it, all limits half of it."""
-    price = np.empty((5 if n_limits else 3, K))
-    price[IN_FRONT], price[OUT_OF_FRONT], price[AS_RIVAL] = np.log(K * m), np.log(K), np.log(max(K - 1, 1))
-    if n_limits:
-        price[IN_FRONT], price[ALONE] = np.log(K * (m + n_limits)), np.log(K)
-        # One arm alone has no rival to share with.
-        price[OUT_OF_FRONT], price[BROKEN] = np.log(2 * K), np.log((2 if K > 1 else 1) * K * n_limits)
-    return price
-
-
-def make_scratch(K: int) -> Scratch:
-    """Room for K arms."""
-    return Scratch(np.zeros(K), np.zeros(K, dtype=np.int64))
+def make_scratch(K: int, n_rows: int) -> Scratch:
+    """Room for K arms and so many facets and limits."""
+    return Scratch(
+        np.zeros(K),
+        np.zeros(K),
+        np.zeros(K, dtype=np.int64),
+        np.zeros(n_rows),
+        np.zeros(n_rows),
+        np.full((2, 4), -1, dtype=np.int64),
+        np.full(4, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
 
 
 @part
@@ -82,124 +93,215 @@ def e_dominates(fresh: Fresh, j: Int, i: Int, f: Int, low: float, high: float) -
     """e_f(j over i) for j to dominate i: where nothing is noise, to be level is enough."""
     if noiseless(fresh.inst, j, i, f) and gap(fresh.inst, j, i, f) == 0.0:
         return CERTAIN
-    return float(e_value(fresh, j, i, f, low, high))
+    return float(e_value(fresh, j, i, f, i, low, high))
 
 
 @part
-def test_front(fresh: Fresh, i: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
-    """(min_{j != i} max(max_f e_f(i over j), max_c e_-c(j)), j, f or the row of c), the rival first; j = -1 if it is
-    not below the limit."""
-    inst = fresh.inst
-    K, m = inst.N.size, inst.n_facets
+def furthest(inst: Instance, i: Int, j: Int) -> Int:
+    """The facet on which i is ahead of j by the largest likelihood ratio."""
+    most, facet = -1.0, np.int64(0)
+    for f in range(inst.n_facets):
+        found = ratio(inst, i, j, f)
+        if found > most:
+            most, facet = found, np.int64(f)
+    return facet
+
+
+@kernel
+def join_front(fresh: Fresh, deal: Deal, i: Int, j: Int, scratch: Scratch, limit: float) -> tuple[float, Int]:
+    """(log(sum_f v_f exp e_f(i over j) + sum_c v_c exp e_-c(j)), the row of the largest term): exact if it is below
+    the limit, else a lower bound that is not. With a limit of -inf, the bound of one facet."""
+    inst, term, weight = fresh.inst, scratch.term, scratch.weight
+    rows, m = term.size, inst.n_facets
+    weigh_front(deal, inst, i, j, weight)
+    start: Int = furthest(inst, i, j)
+    top, where = -np.inf, start
+    for turn in range(rows):
+        # The facet of the largest ratio first, in exchange for facet 0.
+        r: Int = np.int64(turn)
+        if turn == 0 or turn == start:
+            r = start if turn == 0 else np.int64(0)
+        paid, e = np.log(weight[r]), -np.inf
+        if r < m:
+            e = e_value(fresh, i, j, r, i, min(top - paid, 0.0), limit - paid)
+        elif inst.S[j, r] < 0.0:
+            e = fresh.alone[j, r - m]
+        term[r] = e + paid if e > 0.0 else -np.inf
+        if e + paid > top:
+            top, where = e + paid, r
+        if top >= limit:
+            return top, where
+    if deal.flag[CLOSED] == 1 and top > -np.inf:
+        total = 0.0
+        for n in range(rows):
+            total += np.exp(term[n] - top)
+        top = max(top, top + np.log(total))
+    return top, where
+
+
+@part
+def test_front(fresh: Fresh, deal: Deal, i: Int, rival: Int, scratch: Scratch, limit: float) -> tuple[float, Int, Int]:
+    """(min_{j != i} of join_front, j, its row), the rival first; j = -1 if it is not below the limit."""
     best = limit
     worse: Int = np.int64(-1)
     where: Int = np.int64(-1)
-    for place in range(-1, K):
+    for place in range(-1, fresh.inst.N.size):
         j = rival if place < 0 else np.int64(place)
         if j < 0 or j == i or (j == rival and place >= 0):
             continue
-        most, start = -1.0, np.int64(0)
-        for f in range(m):
-            found = ratio(inst, i, j, f)
-            if found > most:
-                most, start = found, np.int64(f)
-        value, facet = -np.inf, start
-        if has_limits(inst):
-            value, facet = strongest_broken(fresh, j)
-        for turn in range(m):
-            if value >= best:
-                break
-            # The facet of the largest ratio first, in exchange for facet 0.
-            c = start if turn == 0 else (np.int64(0) if turn == start else np.int64(turn))
-            e = e_value(fresh, i, j, c, value, best)
-            if e > value or (e == value and turn == 0):
-                value, facet = e, c
+        if place >= 0 and join_front(fresh, deal, i, j, scratch, -np.inf)[0] >= best:
+            continue
+        value, row = join_front(fresh, deal, i, j, scratch, best)
         if value < best:
-            best, worse, where = value, j, facet
+            best, worse, where = value, j, row
     return best, worse, where
 
 
 @part
-def test_dominated(fresh: Fresh, toll: Floats, i: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
-    """(max_{j in P} min(min_f e_f(j over i), min_c e_c(j)) - toll_j, j, f or the row of c), the rival first; at least
-    the limit if not below it."""
-    inst = fresh.inst
-    m = inst.n_facets
-    best = -np.inf
-    better: Int = rival
+def over(fresh: Fresh, j: Int, i: Int, low: float, high: float) -> tuple[float, Int]:
+    """(min(min_f e_f(j over i), min_c e_c(j)), its row): exact if between low and high, else a bound that is not."""
+    value, row = weakest_met(fresh, j)
+    for f in range(fresh.inst.n_facets):
+        if value <= low:
+            break
+        e = e_dominates(fresh, j, i, np.int64(f), low, min(value, high))
+        if e < value:
+            value, row = e, np.int64(f)
+    return value, row
+
+
+@kernel
+def test_out(fresh: Fresh, deal: Deal, i: Int, rival: Int, scratch: Scratch, limit: float) -> tuple[float, Int, Int]:
+    """(log(sum_c p_c exp e_-c(i) + sum_{j in P} pi_ij exp over(j, i)), the j of the largest term, its row): exact if
+    it is below the limit. j is i itself if a limit of its own has the largest term, and the rival if there is none."""
+    inst, term, m = fresh.inst, scratch.term, fresh.inst.n_facets
+    top, total, other = -np.inf, 0.0, rival
     where: Int = np.int64(-1)
-    for place in range(-1, inst.size[0]):
-        j = rival if place < 0 else inst.front[place]
-        if (j == rival and place >= 0) or best >= limit:
+    if has_limits(inst):
+        weigh_broken(deal, inst, i, scratch.weight)
+        where = np.int64(term.size - 1)
+        other = i
+        for r in range(m, term.size):
+            if inst.S[i, r] < 0.0:
+                e = fresh.alone[i, r - m]
+                one = e + np.log(scratch.weight[r])
+                if one > top:
+                    total, top, where = total * np.exp(top - one), one, np.int64(r)
+                total += np.exp(one - top) if e > 0.0 else 0.0
+    if rival >= 0 and top < limit:
+        # A single term may be enough.
+        paid = np.log(rival_weight(deal, inst, i, rival))
+        least, row = over(fresh, rival, i, -np.inf, -np.inf)
+        if least + paid >= limit:
+            return least + paid, rival, row
+        if top == -np.inf:
+            other, where = rival, row
+    for p in range(inst.size[0]):
+        j = inst.front[p]
+        if top >= limit or not ahead_of(inst, j, i):
             continue
-        least, start = np.inf, np.int64(0)
-        for f in range(m):
-            found = ratio(inst, j, i, f)
-            if found < least:
-                least, start = found, np.int64(f)
-        value, facet = np.inf, start
-        if has_limits(inst):
-            value, facet = weakest_met(fresh, j)
-            value -= toll[j]
-        for turn in range(m):
-            if value <= best:
-                break
-            c = start if turn == 0 else (np.int64(0) if turn == start else np.int64(turn))
-            e = e_dominates(fresh, j, i, c, best + toll[j], min(value, limit) + toll[j]) - toll[j]
-            if e < value:
-                value, facet = e, c
-        if value > best or where < 0:
-            best, better, where = value, j, facet
-    return best, better, where
+        paid = np.log(rival_weight(deal, inst, i, j))
+        least, row = over(fresh, j, i, top - NEGLIGIBLE - paid, limit - paid)
+        one = least + paid
+        if one > top:
+            total, top, other, where = total * np.exp(top - one), one, j, row
+        if one > top - NEGLIGIBLE and least > 0.0:
+            total += np.exp(one - top)
+    if deal.flag[CLOSED] == 1 and top > -np.inf:
+        top = max(top, top + np.log(total))
+    return top, other, where
 
 
 @part
-def test_arm(fresh: Fresh, price: Floats, k: Int, rival: Int, limit: float) -> tuple[float, Int, Int]:
-    """Arm k's test less its price, with the other arm and the row; the other is -1 if it is not below the limit, and k
-    itself if one of its own limits decides."""
-    limits = has_limits(fresh.inst)
+def test_arm(fresh: Fresh, deal: Deal, k: Int, rival: Int, scratch: Scratch, limit: float) -> tuple[float, Int, Int]:
+    """Arm k's test before its price, with the other arm and the row; the other is -1 if it is not below the limit, and
+    k itself if one of its own limits decides."""
     best = limit
     other: Int = np.int64(-1)
     row: Int = np.int64(-1)
     if fresh.inst.mask[k]:
-        if limits:
+        if has_limits(fresh.inst):
             least, where = weakest_met(fresh, k)
-            if least - price[ALONE, k] < best:
-                best, other, row = least - price[ALONE, k], k, where
-        own = price[IN_FRONT, k]
-        value, worse, facet = test_front(fresh, k, rival, best + own)
+            if least < best:
+                best, other, row = least, k, where
+        value, worse, facet = test_front(fresh, deal, k, rival, scratch, best)
         if worse >= 0:
-            best, other, row = value - own, worse, facet
+            best, other, row = value, worse, facet
     else:
-        best = -np.inf
-        if limits:
-            most, where = strongest_broken(fresh, k)
-            best, other, row = most - price[BROKEN, k], k, where
-        if rival >= 0 and best < limit:
-            own = price[OUT_OF_FRONT, k]
-            value, better, facet = test_dominated(fresh, price[AS_RIVAL], k, rival, limit + own)
-            if value - own > best or other < 0:
-                best, other, row = value - own, better, facet
+        best, other, row = test_out(fresh, deal, k, rival, scratch, limit)
     return best, other, row
 
 
-@kernel
-def margin(fresh: Fresh, guide: Instance, price: Floats, scratch: Scratch, binding: Ints) -> float:
-    """The margin, and in `binding` the test that attains it. One arm without limits: infinity, and -1 everywhere.
+@part
+def outlook(fresh: Fresh, guide: Instance, deal: Deal, k: Int, scratch: Scratch) -> tuple[float, Int]:
+    """(A lower bound of arm k's test before its price, the arm that gives it)."""
+    inst = fresh.inst
+    rival: Int = np.int64(-1)
+    if inst.mask[k]:
+        low = weakest_met(fresh, k)[0]
+        for j in range(inst.N.size):
+            if j != k:
+                value = join_front(fresh, deal, k, np.int64(j), scratch, -np.inf)[0]
+                if value < low or rival < 0:
+                    low, rival = min(value, low), np.int64(j)
+        return low, rival
+    rival = likely_dominator(inst, guide, deal, k)
+    low = -np.inf
+    if has_limits(inst):
+        weigh_broken(deal, inst, k, scratch.weight)
+        most, row = strongest_broken(fresh, k)
+        low = most + np.log(scratch.weight[row])
+    if rival >= 0:
+        low = max(low, over(fresh, rival, k, -np.inf, -np.inf)[0] + np.log(rival_weight(deal, inst, k, rival)))
+    return low, rival
 
-    `guide` has all outcomes, `fresh` those that count: where the latter show no dominator yet, the guide names it.
+
+@part
+def likely_dominator(inst: Instance, guide: Instance, deal: Deal, i: Int) -> Int:
+    """The arm of the answer that all outcomes name, by its likelihood ratio and weight; -1 if the answer is empty.
+
+    Where the outcomes that count show no dominator yet, the guide, which has all outcomes, does.
     """
-    mask, bound = fresh.inst.mask, scratch.bound
-    K = mask.size
-    last = np.int64(-1)
-    if binding[BETTER] >= 0:
-        last = binding[WORSE] if binding[KIND] == OUT_OF_FRONT else binding[BETTER]
-    binding[:] = -1
+    most, rival = -np.inf, np.int64(-1)
+    for p in range(inst.size[0]):
+        j = inst.front[p]
+        least = met_ratio(guide, j)
+        for f in range(inst.n_facets):
+            least = min(least, over_ratio(guide, j, i, f))
+        least += np.log(rival_weight(deal, inst, i, j))
+        if least > most or rival < 0:
+            most, rival = least, j
+    return rival
+
+
+@part
+def take_answer(inst: Instance, deal: Deal, guide: Instance, own: bool) -> None:
+    """The answer that is tested: the pilot's own, or that of all outcomes."""
+    n = np.int64(0)
+    for k in range(inst.mask.size):
+        inst.mask[k] = deal.mask[k] if own else guide.mask[k]
+        if inst.mask[k]:
+            inst.front[n] = k
+            n += 1
+    inst.size[0] = n
+
+
+@part
+def tries_both(inst: Instance, deal: Deal, guide: Instance) -> bool:
+    """Is the pilot's answer another one that may be right as well?"""
+    both = inst.lenient and deal.flag[CLOSED] == 1 and deal.flag[SEEN] == 1
+    return bool(both and moved(deal, guide.mask) > 0)
+
+
+@part
+def answer_margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding: Ints) -> float:
+    """The margin of the answer that `fresh` has, and in `binding` the test that attains it."""
+    inst, bound = fresh.inst, scratch.bound
+    K, h = inst.mask.size, moved(deal, inst.mask)
     best = np.inf
-    if K == 1 and not has_limits(fresh.inst):
-        return best
     for k in range(K):
-        bound[k], scratch.rival[k] = outlook(fresh, guide, price, np.int64(k), last)
+        bound[k], scratch.rival[k] = outlook(fresh, guide, deal, np.int64(k), scratch)
+        bound[k] -= closed_price(deal, inst, np.int64(k), h)
     for _ in range(K):
         low = np.int64(0)
         for k in range(1, K):
@@ -208,58 +310,94 @@ def margin(fresh: Fresh, guide: Instance, price: Floats, scratch: Scratch, bindi
         if bound[low] >= best:
             break
         bound[low] = np.inf
-        value, other, facet = test_arm(fresh, price, low, scratch.rival[low], best)
-        if value < best and other >= 0:
-            best = value
-            binding[BETTER] = low if mask[low] else other
-            binding[WORSE] = other if mask[low] else low
-            binding[WHERE] = facet
-            binding[KIND] = IN_FRONT if mask[low] else OUT_OF_FRONT
+        paid = closed_price(deal, inst, low, h)
+        # A little above: what is below `best` once the price is subtracted must be exact.
+        limit = best + paid + CLOSE_CALL * (1.0 + abs(best) + paid)
+        value, other, row = test_arm(fresh, deal, low, scratch.rival[low], scratch, limit)
+        if other >= 0 and value - paid < best:
+            best = value - paid
+            binding[BETTER] = low if inst.mask[low] else other
+            binding[WORSE] = other if inst.mask[low] else low
+            binding[WHERE] = row
+            binding[KIND] = IN_FRONT if inst.mask[low] else OUT_OF_FRONT
+    return best
+
+
+@kernel
+def margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding: Ints) -> float:
+    """The margin, and in `binding` the test that attains it. One arm without limits: infinity, and -1 everywhere.
+
+    `guide` has all outcomes and their answer, `fresh` those that count.
+    """
+    inst, last = fresh.inst, scratch.last
+    scratch.own[0] = 0
+    binding[:] = -1
+    for place in range(4):
+        last[0, place] = last[1, place] = -1
+    take_answer(inst, deal, guide, False)
+    if inst.mask.size == 1 and not has_limits(inst):
+        return np.inf
+    best = -np.inf
+    for own in range(2 if tries_both(inst, deal, guide) else 1):
+        take_answer(inst, deal, guide, own == 1)
+        value = answer_margin(fresh, guide, deal, scratch, last[own])
+        if own == 0 or value > best:
+            best, scratch.own[0] = value, own
+            for place in range(4):
+                binding[place] = last[own, place]
+    take_answer(inst, deal, guide, False)
     return best
 
 
 @part
-def with_price(goal: float, price: float) -> float:
-    """What a test must be for the goal, but for rounding."""
-    return goal + price - CLOSE_CALL * (1.0 + abs(goal) + price)
-
-
-@kernel
-def may_reach(fresh: Fresh, price: Floats, binding: Ints, goal: float) -> bool:
-    """Can the margin be at least `goal`? No, if the test that bound it last is below: one test in place of all."""
-    if binding[BETTER] < 0:
-        return True
+def binds(fresh: Fresh, deal: Deal, scratch: Scratch, binding: Ints, goal: float) -> bool:
+    """Is the test that bound last, for the answer that `fresh` has, still below the goal, by more than rounding?"""
     inst = fresh.inst
+    if binding[BETTER] < 0:
+        return False
     out = binding[KIND] == OUT_OF_FRONT
     k, other = (binding[WORSE], binding[BETTER]) if out else (binding[BETTER], binding[WORSE])
-    limits = has_limits(inst)
+    price = closed_price(deal, inst, k, moved(deal, inst.mask))
+    need = goal + price - CLOSE_CALL * (1.0 + abs(goal) + price)
     if inst.mask[k]:
-        if limits and weakest_met(fresh, k)[0] < with_price(goal, price[ALONE, k]):
-            return False
-        need = with_price(goal, price[IN_FRONT, k])
-        if limits and (other == k or strongest_broken(fresh, other)[0] >= need):
+        if has_limits(inst) and weakest_met(fresh, k)[0] < need:
             return True
-        for f in range(inst.n_facets):
-            if e_value(fresh, k, other, np.int64(f), need, need) >= need:
-                return True
-        return False
-    if limits and strongest_broken(fresh, k)[0] >= with_price(goal, price[BROKEN, k]):
-        return True
-    if inst.size[0] == 0:
-        return False
-    need = with_price(goal, price[OUT_OF_FRONT, k])
-    rival = other if inst.mask[other] else inst.front[0]
-    return test_dominated(fresh, price[AS_RIVAL], k, rival, need)[0] >= need
+        return other != k and join_front(fresh, deal, k, other, scratch, need)[0] < need
+    rival = other
+    if not inst.mask[other]:
+        rival = inst.front[0] if inst.size[0] > 0 else np.int64(-1)
+    return test_out(fresh, deal, k, rival, scratch, need)[0] < need
 
 
 @kernel
-def settle_tests(fresh: Fresh, guide: Instance, price: Floats, scratch: Scratch) -> None:
-    """Write every arm's test, less its price, into scratch.bound: the numbers whose least is the margin.
+def may_reach(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, goal: float) -> bool:
+    """Can the margin be at least `goal`? No, if the test that bound it last is below: one test in place of all."""
+    take_answer(fresh.inst, deal, guide, False)
+    if not binds(fresh, deal, scratch, scratch.last[0], goal):
+        return True
+    if not tries_both(fresh.inst, deal, guide):
+        return False
+    take_answer(fresh.inst, deal, guide, True)
+    low = binds(fresh, deal, scratch, scratch.last[1], goal)
+    take_answer(fresh.inst, deal, guide, False)
+    return not low
+
+
+@kernel
+def settle_tests(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch) -> None:
+    """Every arm's test, for the answer of the last margin, less its price of closed testing (bound: the least is the
+    margin) and less its price on its own (plain: an arm that has passed has passed for good).
 
     No goal is given to the tests: a test that stops at `goal + price` comes back as a rounding less than the goal.
     """
-    for k in range(fresh.inst.mask.size):
-        scratch.bound[k] = np.inf
-        if fresh.inst.mask.size > 1 or has_limits(fresh.inst):
-            rival = outlook(fresh, guide, price, np.int64(k), np.int64(-1))[1]
-            scratch.bound[k] = test_arm(fresh, price, np.int64(k), rival, np.inf)[0]
+    inst = fresh.inst
+    take_answer(inst, deal, guide, scratch.own[0] == 1)
+    h = moved(deal, inst.mask)
+    for k in range(inst.mask.size):
+        scratch.bound[k] = scratch.plain[k] = np.inf
+        if inst.mask.size > 1 or has_limits(inst):
+            rival = outlook(fresh, guide, deal, np.int64(k), scratch)[1]
+            value = test_arm(fresh, deal, np.int64(k), rival, scratch, np.inf)[0]
+            scratch.bound[k] = value - closed_price(deal, inst, np.int64(k), h)
+            scratch.plain[k] = value - plain_price(deal, np.int64(k))
+    take_answer(inst, deal, guide, False)

@@ -5,15 +5,16 @@ reward,
 
     A_k(u; rho) = g(z) + 1/2 log(rho / (N_k + rho)),   z = N_k u / (s_k sqrt(N_k + rho)),
     g(z) = log 2 Phi(z) + z^2 / 2,
-    e_w(i over j) = min_x log 1/J sum_rho exp(A_i(x_i - x; rho) + A_j(x - x_j; rho)),       -inf if x_i <= x_j:
+    e_w(i over j) = min_x log sum_rho p_rho exp(A_i(x_i - x; rho) + A_j(x - x_j; rho)),       -inf if x_i <= x_j:
 
 evidence against w . mu_i <= w . mu_j, valid at any time and under any sampling (docs/certified.md). An e is computed
 only as far as it matters: inside a window (low, high). Of an arm and a limit g . mu >= h, on the side where x_k is,
 
-    e = log 1/J sum_rho exp A_k(|x_k - h|; rho).
+    e = log sum_rho p_rho exp A_k(|x_k - h|; rho).
 
 Legend
     rho       the grid, ascending                                       (J,)
+    weight    log p_rho in the tests of arm k's status, which the pilot sets             (K, J)
     shrink    1/2 log(rho / (N_k + rho))                                (K, J)
     soft      (N_k + rho) / N_k^2, so that z^2 = u^2 / (s_k^2 soft)     (K, J)
     y         x_i - x, the variable of the minimisation;  gap = x_i - x_j
@@ -24,13 +25,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from prepex._kernels.alone import has_limits, strongest_broken, weakest_met
-from prepex._kernels.instance import Floats, Int, KnownInstance, gap, met_ratio, over_ratio, ratio, weigh_known
+from prepex._kernels.alone import has_limits
+from prepex._kernels.deal import EQUAL
+from prepex._kernels.instance import Floats, Int, KnownInstance, gap, ratio, weigh_known
 from prepex._kernels.jit import kernel, part
 
-# Prices of a test of an arm in the answer, of one outside it, and of the arm that is over that one (margin.py); with
-# limits also of an arm in the answer that meets them, and of one outside it that breaks one.
-IN_FRONT, OUT_OF_FRONT, AS_RIVAL, ALONE, BROKEN = 0, 1, 2, 3, 4
+# Kinds of a test: of an arm in the answer, and of one outside it (margin.py).
+IN_FRONT, OUT_OF_FRONT = 0, 1
 
 # g'(0): the mean of |X|, X standard normal; also its density and its hazard rate at 0.
 SLOPE = math.sqrt(2.0 / math.pi)
@@ -61,6 +62,9 @@ BELOW = (
 CERTAIN, REMOTE, DEPTH = 7.0, -8.0, 30
 # The minimum is found to this share of 1 + |e|; after PATIENCE Newton steps every other step halves the bracket.
 PRECISION, PATIENCE, STEPS = 1e-12, 12, 120
+# The constant that suits an arm of n outcomes in the pilot that decide it by c: about OUTLOOK n / c, c at least FAINT,
+# within a factor of exp(BREADTH).
+OUTLOOK, FAINT, BREADTH = 1.5, 0.25, 1.5
 # The start: at most this many steps, fewer once a step moves z by less than this.
 WARM_UP, CLOSE = 6, 0.02
 
@@ -69,6 +73,7 @@ class Grid(NamedTuple):
     """The grid of mixture constants and what depends on them and on an arm's weight alone."""
 
     rho: Floats
+    weight: Floats
     shrink: Floats
     soft: Floats
 
@@ -88,24 +93,21 @@ class KnownFresh(NamedTuple):
 
 
 def default_grid() -> Floats:
-    """4, 64, 1024, 16384, the middle ones twice: effects of 1/2 to 1/128 of a standard deviation.
-
-    A finer grid pays more for its number (log J) than it gains by being closer to the best constant; a constant
-    that is named twice weighs twice.
-    """
-    return np.array([4.0, 64.0, 64.0, 1024.0, 1024.0, 16384.0])
+    """4, 32, 256, 2048, 16384: effects of 1/2 to 1/128 of a standard deviation; what is named twice weighs twice."""
+    return np.array([4.0, 32.0, 256.0, 2048.0, 16384.0])
 
 
 def make_grid(weights: Floats, rho: Floats) -> Grid:
-    """The grid at the given weights."""
+    """The grid at the given weights (K,) of the arms; each constant once, however often it is named."""
     N = np.array(weights, dtype=np.float64)[:, None]
-    rho = np.sort(np.array(rho, dtype=np.float64))
-    return Grid(rho, 0.5 * np.log(rho / (N + rho)), (N + rho) / N**2)
+    rho, named = np.unique(np.array(rho, dtype=np.float64), return_counts=True)
+    weight = np.tile(np.log(named / named.sum()), (len(N), 1))
+    return Grid(rho, weight, 0.5 * np.log(rho / (N + rho)), (N + rho) / N**2)
 
 
 def make_known_fresh(near: KnownInstance, rho: Floats, pilot: bool) -> KnownFresh:
     """The first outcome of each arm counts, unless it belongs to a pilot."""
-    inst = near._replace(N=np.array(near.N), S=np.array(near.S), V=np.array(near.V))
+    inst = near._replace(**{name: getattr(near, name).copy() for name in ("N", "S", "V", "mask", "front", "size")})
     if pilot:
         inst.N[:], inst.S[:], inst.V[:] = 0.0, 0.0, np.inf
     return known_fresh(inst, rho, np.ones(len(inst.N)))
@@ -137,12 +139,12 @@ def test_limits(fresh: KnownFresh, k: Int) -> None:
         shift, total = -np.inf, 0.0
         for r in range(grid.rho.size):
             p, square, _, _ = half_normal(u / np.sqrt(one * grid.soft[k, r]))
-            power = square + grid.shrink[k, r]
+            power = square + grid.shrink[k, r] + grid.weight[k, r]
             if power > shift:
                 total, shift = total * np.exp(shift - power) + p, power
             else:
                 total += p * np.exp(power - shift)
-        value = shift + np.log(total / grid.rho.size)
+        value = shift + np.log(total)
         fresh.alone[k, row - inst.n_facets] = value if u > 0.0 else -np.inf
 
 
@@ -163,13 +165,30 @@ def add_known_fresh(fresh: KnownFresh, a: Int, reward: Floats, more: float) -> N
 
 
 @part
-def end_known_pilot(fresh: KnownFresh, near: KnownInstance) -> None:
-    """A known Gaussian needs no prior."""
+def end_known_pilot(fresh: KnownFresh, near: KnownInstance, decided: Floats, closed: bool) -> None:
+    """The pilot is over: the grid's weights lean to constants that suit how hard each arm was to decide.
+
+    Evidence that was c after n outcomes is some nats after n / c of them, and the best constant is a part of that;
+    rather more, as c may be luck. A tenth stays as it was, and all of it in the plain rule.
+    """
+    rho, weight = fresh.grid.rho, fresh.grid.weight
+    for k in range(weight.shape[0] if closed else 0):
+        total, best, nearest = 0.0, OUTLOOK * near.N[k] / max(decided[k], FAINT), np.inf
+        for r in range(rho.size):
+            off = np.log(rho[r] / best) / BREADTH
+            nearest = min(nearest, 0.5 * off * off)
+        for r in range(rho.size):
+            off = np.log(rho[r] / best) / BREADTH
+            total += np.exp(weight[k, r] + nearest - 0.5 * off * off)
+        for r in range(rho.size):
+            off = np.log(rho[r] / best) / BREADTH
+            lean = np.exp(weight[k, r] + nearest - 0.5 * off * off) / total
+            weight[k, r] = np.log((1.0 - EQUAL) * lean + EQUAL * np.exp(weight[k, r]))
 
 
 @kernel
-def survey(fresh: KnownFresh, i: Int, j: Int, f: Int) -> tuple[float, Int, float, float, float]:
-    """What e_f(i over j) is without Phi: (lower bound, its rho, its y, left and right end of a bracket).
+def survey(fresh: KnownFresh, i: Int, j: Int, f: Int, k: Int) -> tuple[float, Int, float, float, float]:
+    """What e_f(i over j), in the test of arm k, is without Phi: (lower bound, its rho, its y, ends of a bracket).
 
     Bound: the best single rho. For z >= 0, g(z) >= z^2 / 2, so inside [x_j, x_i] the sum is at least
     gap^2 / (2 (a + b)), a and b the s_k^2 soft_k of i and j. Let a <= b (else exchange the arms). The minimum is
@@ -193,7 +212,7 @@ def survey(fresh: KnownFresh, i: Int, j: Int, f: Int) -> tuple[float, Int, float
         share = ahead / (a + b)
         middle, value = share * a, 0.5 * ahead * share
         small, large = min(a, b), max(a, b)
-        square, mixing = ahead * ahead / large, shrink[i, r] + shrink[j, r]
+        square, mixing = ahead * ahead / large, shrink[i, r] + shrink[j, r] + grid.weight[k, r]
         beyond = 0.0
         if large > small * max(1.0 + 0.2 * square, 1.57 * square):
             beyond = np.sqrt(large) / SLOPE
@@ -206,7 +225,7 @@ def survey(fresh: KnownFresh, i: Int, j: Int, f: Int) -> tuple[float, Int, float
         value += mixing
         if value > best:
             best, peak, start = value, np.int64(r), middle
-    return best - np.log(grid.rho.size), peak, start, left, right
+    return best, peak, start, left, right
 
 
 @kernel
@@ -251,8 +270,8 @@ def half_normal(z: float) -> tuple[float, float, float, float]:
 
 
 @kernel
-def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, low: float, high: float) -> float:
-    """e_f(i over j), exactly if it is between low and high; else a bound of it that is not between them.
+def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, k: Int, low: float, high: float) -> float:
+    """e_f(i over j) in the test of arm k, exactly if it is between low and high; else a bound that is not.
 
     Safeguarded Newton on the convex function of y = x_i - x.
     """
@@ -266,7 +285,7 @@ def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, low: float, high: float) 
     value = LOG_4 + ratio(inst, i, j, f) + shrink[i, J - 1] + shrink[j, J - 1]
     if value <= low:
         return value
-    lower, r, y, left, right = survey(fresh, i, j, f)
+    lower, r, y, left, right = survey(fresh, i, j, f, k)
     if lower >= high:
         return lower
     own, other = V[i, f] * N[i], V[j, f] * N[j]
@@ -286,7 +305,7 @@ def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, low: float, high: float) 
             c, d = 1.0 / np.sqrt(own * soft[i, r]), 1.0 / np.sqrt(other * soft[j, r])
             p, square, slope, bend = half_normal(c * y)
             q, square_j, slope_j, bend_j = half_normal(d * (ahead - y))
-            power = square + square_j + shrink[i, r] + shrink[j, r]
+            power = square + square_j + shrink[i, r] + shrink[j, r] + grid.weight[k, r]
             weight = p * q
             if power > shift:
                 scale = np.exp(shift - power)
@@ -298,7 +317,7 @@ def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, low: float, high: float) 
             total += weight
             first += weight * slope
             second += weight * (slope * slope + c * c * bend + d * d * bend_j)
-        value = shift + np.log(total / J)
+        value = shift + np.log(total)
         first /= total
         second = second / total - first * first
         if value <= low:
@@ -320,58 +339,3 @@ def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, low: float, high: float) 
             if y <= left or y >= right:
                 break
     return lower
-
-
-@part
-def outlook_known(fresh: KnownFresh, guide: KnownInstance, price: Floats, k: Int, last: Int) -> tuple[float, Int]:
-    """(A lower bound of arm k's test less its price, the arm that gives it)."""
-    if fresh.inst.mask[k]:
-        value, rival = bound_front(fresh, k)
-        value -= price[IN_FRONT, k]
-        if has_limits(fresh.inst):
-            value = min(value, weakest_met(fresh, k)[0] - price[ALONE, k])
-    else:
-        value, rival = bound_dominated(fresh, guide, price[AS_RIVAL], k)
-        value -= price[OUT_OF_FRONT, k]
-        if has_limits(fresh.inst):
-            value = max(value, strongest_broken(fresh, k)[0] - price[BROKEN, k])
-    return value, rival
-
-
-@part
-def bound_front(fresh: KnownFresh, i: Int) -> tuple[float, Int]:
-    """(min_{j != i} of a bound of max_f e_f(i over j), j): the bound at the facet of the largest likelihood ratio, or
-    the evidence that j breaks a limit."""
-    inst = fresh.inst
-    low, rival = np.inf, np.int64(-1)
-    for j in range(inst.N.size):
-        if j != i:
-            most, facet = -1.0, np.int64(0)
-            for f in range(inst.n_facets):
-                found = ratio(inst, i, j, f)
-                if found > most:
-                    most, facet = found, np.int64(f)
-            value = max(survey(fresh, i, j, facet)[0], strongest_broken(fresh, j)[0])
-            if value < low or rival < 0:
-                low, rival = value, np.int64(j)
-    return low, rival
-
-
-@part
-def bound_dominated(fresh: KnownFresh, guide: KnownInstance, toll: Floats, i: Int) -> tuple[float, Int]:
-    """(min_f of a bound of e_f(j over i) - toll_j, j), j of the front with the guide's largest ratio less toll; with
-    limits the evidence that j meets them is one of these, and the front may be empty: then j is -1."""
-    inst = fresh.inst
-    most, rival = -np.inf, np.int64(-1)
-    for p in range(inst.size[0]):
-        least = met_ratio(guide, inst.front[p])
-        for f in range(inst.n_facets):
-            least = min(least, over_ratio(guide, inst.front[p], i, f))
-        if least - toll[inst.front[p]] > most:
-            most, rival = least - toll[inst.front[p]], inst.front[p]
-    if rival < 0:
-        return -np.inf, rival
-    low = weakest_met(fresh, rival)[0]
-    for f in range(inst.n_facets):
-        low = min(low, survey(fresh, rival, i, f)[0])
-    return low - toll[rival], rival

@@ -8,6 +8,7 @@ from prepex._kernels.course import (
     FOLLOW_EVIDENCE,
     FOLLOW_MARGIN,
     FRAPPE,
+    LONGEST,
     LOOKED,
     MARGIN,
     MISSING,
@@ -31,7 +32,15 @@ from prepex._kernels.rules.tns import tns_step
 
 # A rule that follows the margin has it after every pull at first, then once in such a part of the run. The stop
 # does not wait for it: `margin_from` looks after every pull.
-FOLLOWED = 20000
+FOLLOWED = 500
+
+
+@part
+def end_pilot_now(course: Course, longest: Int) -> Int:
+    """The pilot is over, or goes on to a pull that is returned."""
+    return leave_pilot(
+        course.fresh, course.near.inst, course.scratch.bound, course.deal, course.whole[PULLS], np.int64(longest)
+    )
 
 
 @part
@@ -43,6 +52,9 @@ def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -
     """
     near, far, M, whole = course.near, course.far, course.M, course.whole
     tested = whole[FOLLOW] == FOLLOW_EVIDENCE or whole[FOLLOW] == FOLLOW_MARGIN
+    if tested and more > 1.0 and whole[PULLS] < whole[PILOT]:
+        # A mean cannot be cut: the pilot ends before it.
+        whole[PILOT] = end_pilot_now(course, whole[PULLS])
     if a >= 0:
         count = near.inst.N[a] + more
         for q in range(M.shape[1]):
@@ -59,19 +71,19 @@ def record(course: Course, a: Int, reward: Floats, more: float, shift: Floats) -
             add_fresh(course.fresh, a, reward, more)
         whole[PULLS] += np.int64(more)
     whole[READY] = 1
-    if whole[FOLLOW] == FOLLOW_MARGIN and whole[PULLS] >= whole[PILOT]:
+    if whole[FOLLOW] == FOLLOW_MARGIN and whole[PULLS] > whole[PILOT]:
         # The margin decides what is pulled and when to stop: nobody asks for the evidence.
         follow_answer(near)
     else:
         refresh(near, 0.0)
     if tested and whole[PULLS] == whole[PILOT]:
-        leave_pilot(course.fresh, near.inst, course.scratch.bound, course.price)
+        whole[PILOT] = end_pilot_now(course, whole[LONGEST])
 
 
 @part
 def find_margin(course: Course, binding: Ints) -> float:
     """The certified margin of a testable course, and its binding test."""
-    return margin(course.fresh, course.near.inst, course.price, course.scratch, binding)
+    return margin(course.fresh, course.near.inst, course.deal, course.scratch, binding)
 
 
 @part
@@ -93,21 +105,22 @@ def look(course: Course) -> None:
 
 @part
 def margin_from(course: Course, level: float) -> float:
-    """The certified margin now if it is at least `level`, else something below. Changes nothing but `probe`.
+    """The certified margin now if it is at least `level`, else something below. Changes nothing but the scratch, which
+    then says of which answer it is.
 
     After every pull, in a simulation as in a live experiment; mostly one test shows that the level is not reached.
     """
     whole = course.whole
     value = -np.inf
-    if whole[LOOKED] == whole[PULLS]:
+    if whole[LOOKED] == whole[PULLS] and not course.near.inst.lenient:
         value = course.real[MARGIN]
     elif (
         level < np.inf
         and whole[PULLS] >= whole[PILOT]
         and whole[MISSING] == 0
-        and may_reach(course.fresh, course.price, course.probe, level)
+        and may_reach(course.fresh, course.near.inst, course.deal, course.scratch, level)
     ):
-        value = find_margin(course, course.probe)
+        value = find_margin(course, course.scratch.found)
     return value
 
 

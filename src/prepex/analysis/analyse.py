@@ -359,7 +359,7 @@ def _look(trials: Trials, given: _Given, base: dict[str, Any], notes: list[str])
     course, labels = experiment.course, experiment.labels
     assert course is not None
     standing = Standing(experiment.setting, course, experiment.family, experiment.delta)
-    mask, decided = course.near.inst.mask, standing.decided()
+    mask, decided = standing.answer, standing.decided()
     probability = experiment.probabilities
     changes = _changes(experiment)
     means, spreads = experiment.means, _spreads_of(trials, experiment)

@@ -122,11 +122,14 @@ class KaufmannKoolen(Threshold):
 
 @dataclass(frozen=True)
 class Certified(Threshold):
-    """Margin 0: pairwise e-processes, each arm with its share of delta. See the documentation for the proof.
+    """Margin 0: averages of pairwise e-processes, around the pilot's answer. See the documentation for the proof.
 
     grid    the constants rho of the mixture, fixed in advance
-    pilot   rounds of pulls (times the number of arms) that only set the shares of delta: more for the arms that are
-            hard to decide; 0: equal shares, and every pull counts; None: as many rounds as arms, at most 20
+    pilot   rounds of pulls (times the number of arms) that only choose: an answer to test around, shares and weights of
+            delta; 0: equal shares, and every pull counts; None: as many rounds as arms, at most 8, and up to 64 while
+            some arm is not decided at all
+    closed  closed testing around the pilot's answer; if not, each arm has its share of delta, and a test looks at the
+            largest of its evidence in place of the average: the rule of earlier versions
 
     >>> Certified().proven
     True
@@ -134,6 +137,7 @@ class Certified(Threshold):
 
     grid: tuple[float, ...] = tuple(float(rho) for rho in default_grid())
     pilot: int | None = None
+    closed: bool = True
 
     code: ClassVar[int] = CERTIFIED
     title: ClassVar[str] = "certified"
@@ -145,6 +149,8 @@ class Certified(Threshold):
         object.__setattr__(self, "grid", tuple(grid.tolist()))
         if self.pilot is not None:
             _checks.whole("pilot", self.pilot, low=0)
+        if not isinstance(self.closed, bool):
+            raise InputError(f"closed must be True or False, got {shown(self.closed)}")
 
     def level(self, delta: float, shape: tuple[int, int, int]) -> float:
         """log(1 / delta); the shares are part of the margin."""
@@ -155,12 +161,20 @@ class Certified(Threshold):
         return 0.0
 
     def pilot_pulls(self, n_arms: int) -> int:
-        """How many pulls the pilot has. It can gain about log K, so few arms get a short one.
+        """How many pulls the pilot has at least. It can gain about log K, so few arms get a short one.
 
         >>> Certified().pilot_pulls(5), Certified().pilot_pulls(100), Certified(pilot=3).pilot_pulls(100)
-        (25, 2000, 300)
+        (25, 800, 300)
         """
-        return n_arms * (min(n_arms, 20) if self.pilot is None else self.pilot)
+        return n_arms * (min(n_arms, 8 if self.closed else 20) if self.pilot is None else self.pilot)
+
+    def longest_pilot(self, n_arms: int) -> int:
+        """How many it has at most: twice as many, and again, while some arm is not decided at all.
+
+        >>> Certified().longest_pilot(5), Certified(pilot=3).longest_pilot(5), Certified(closed=False).longest_pilot(5)
+        (320, 15, 25)
+        """
+        return n_arms * 64 if self.closed and self.pilot is None else self.pilot_pulls(n_arms)
 
 
 @dataclass(frozen=True)

@@ -173,15 +173,15 @@ def _check_answer(given: Document, design: Design, facts: Facts, result: Result,
             values = [math.inf if testable(facts) else -math.inf]
         elif testable(facts):
             own = Result()
-            values = _check_tests(given, design, facts, front, own, off)
+            reached, values = _check_tests(given, design, facts, front, own, off)
             if not own.ok and coarse > CLOSE and facts.level_pilot(design):
                 result.notes.append(
                     "NOT checked, without the log: tests and status: options are level in the pilot but for a rounding"
                 )
                 return
             result.problems += own.problems
-    if name == "certified":
-        reached = min(values)
+    if name == "certified" and len(values) == 1:
+        reached = values[0] if not design.limited else reached
     check_compare.compare_reached(given, "margin" if name == "certified" else "evidence", reached, result, off)
     check_compare.compare_status(given, values, reached, needed, result, off.value)
 
@@ -233,13 +233,15 @@ def compare_status(given: Document, needed: float, reached: float, result: Resul
 
 def _check_tests(
     given: Document, design: Design, facts: Facts, front: Bools, result: Result, off: Precision
-) -> list[float]:
-    """Prices and tests, computed anew; each arm's value."""
+) -> tuple[float, list[float]]:
+    """Prices and tests, computed anew: the margin, and each arm's evidence less its price on its own."""
     if front.tobytes() not in facts.known:
         facts.known[front.tobytes()] = check_tests.compute(design, facts, front)
     found = facts.known[front.tobytes()]
     check_compare.compare_tests(given, front, found, result, off)
-    return [-math.inf if test is None else test.value for test in found.tests]
+    margin = min(-math.inf if test is None else test.value for test in found.tests)
+    pairs = zip(found.tests, found.plain.tolist(), strict=True)
+    return margin, [-math.inf if test is None else test.e - paid for test, paid in pairs]
 
 
 def _precision(design: Design, facts: Facts, coarse: float) -> Precision:
@@ -251,4 +253,7 @@ def _precision(design: Design, facts: Facts, coarse: float) -> Precision:
     lost = float(np.max(np.where((noise > 0) & np.isfinite(noise), peak / noise, 0.0), initial=0.0))
     # Not without a limit: where more is lost nothing can be confirmed, and a certificate is refused.
     close = min(CLOSE * (1.0 + 1e-6 * lost), WORST)
-    return Precision(close, max(close, coarse) if design.laws is None else close)
+    if design.laws is not None:
+        return Precision(close, close)
+    # Without the log the weights of what is averaged are as coarse as the prices.
+    return Precision(max(close, coarse) if design.closed and design.pilot else close, max(close, coarse))

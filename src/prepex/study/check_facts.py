@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex.study import check_laws, check_settings
+from prepex.study.check_deal import Deal
 from prepex.study.check_laws import Sample
 from prepex.study.check_log import Block, pilot_pulls
 from prepex.study.check_read import refuse
@@ -28,6 +29,8 @@ Floats = NDArray[np.float64]
 Document = Mapping[str, Any]
 # Scores nearer than TIED of the largest are level; sums of numbers without noise nearer than EXACT of their own.
 TIED, EXACT = 1e-12, 1e-15
+# A pilot goes on while the likelihood ratio that decides some arm is less.
+UNDECIDED = 0.5
 
 
 @dataclass
@@ -49,6 +52,8 @@ class Design:
     var: Floats
     rho: Floats
     pilot: int
+    longest: int
+    closed: bool
     delta: float
     laws: list[tuple[str, float]] | None
     slack: Floats
@@ -87,9 +92,11 @@ class Design:
             for objective, values in settings.get("known", {}).items()
             for arm, value in values.items()
         }
-        pilot, delta = pilot_pulls(dict(settings)), settings["delta"]
-        rest = slack, level, n_facets, logs, sure, signs
-        return cls(arms, objectives, W, covariance, var, rho, pilot, delta, laws, *rest)
+        # Documents of earlier versions do not say it: their rule was the plain one.
+        pilot, closed, delta = pilot_pulls(dict(settings)), threshold.get("closed", False), settings["delta"]
+        longest = 64 * K if closed and threshold.get("pilot", 0) is None else pilot
+        given = arms, objectives, W, covariance, var, rho, pilot, longest, closed, delta
+        return cls(*given, laws, slack, level, n_facets, logs, sure, signs)
 
     def origin(self, first: Floats) -> Floats:
         """Of the first outcomes of the arms (K, L): the lower middle one where an objective is Gaussian, of known
@@ -186,11 +193,21 @@ class Facts:
 
         # The first outcome of every arm, then the others as they came.
         order = np.concatenate([np.sort(first), np.setdiff1d(np.arange(arm.size), first)]).astype(np.int64)
-        over = bool(size.sum() >= design.pilot) and first.size == len(design.arms)
-        pilot, late = (sample(order[: design.pilot]), sample(order[design.pilot :])) if over else (None, None)
-        if pilot is not None:
-            pilot.mean = running_means(arm[order[: design.pilot]], values[order[: design.pilot]], len(design.arms))
-            pilot.score = check_laws.scores(pilot.mean, design.W)
+        over, early = first.size == len(design.arms), design.pilot
+
+        def begin(n: int) -> Sample:
+            """The first n of them, rounding for rounding."""
+            found = sample(order[:n])
+            found.mean = running_means(arm[order[:n]], values[order[:n]], len(design.arms))
+            found.score = check_laws.scores(found.mean, design.W)
+            return found
+
+        # Up to the first summary; twice as long, and again, while some arm is not decided.
+        most = min(design.longest, int(np.argmax(size > 1)) if np.any(size > 1) else design.longest)
+        while over and early <= arm.size and early < most and _undecided(begin(early), design, origin):
+            early = min(2 * early, most)
+        over = over and bool(size.sum() >= early)
+        pilot, late = (begin(early), sample(order[early:])) if over else (None, None)
         return cls(sample(order), pilot, late, peak, np.abs(values).max(axis=0, initial=0.0), origin)
 
     @classmethod
@@ -245,6 +262,14 @@ def running_means(arm: NDArray[np.int64], values: Floats, K: int) -> Floats:
         n[k] += 1
         mean[k] = value if n[k] == 1 else mean[k] + (value - mean[k]) / n[k]
     return mean
+
+
+def _undecided(pilot: Sample, design: Design, origin: Floats) -> bool:
+    """Is some arm of a pilot not decided at all?"""
+    m = design.n_facets
+    var = design.var if design.laws is None else check_laws.variances(design.laws, design.W, pilot)
+    deal = Deal.of(pilot.score - design.levels(origin), pilot.n, var, design.slack[:m], design.closed)
+    return bool(deal.decided.min() < UNDECIDED)
 
 
 def _require_parts(n: Floats, mean: Floats, pilot: Sample, late: Sample, design: Design, peak: Floats) -> None:

@@ -17,7 +17,9 @@ from prepex.study.check_read import (
 )
 from prepex.study.check_settings import require_settings
 
-FORMAT = "prepex certificate 2"
+FORMAT, EARLIER = "prepex certificate 3", ("prepex certificate 1", "prepex certificate 2")
+# Of an arm's test: on its own, and as one of all.
+PRICES = ("plain", "closed")
 TOP = (
     *("format", "study", "settings", "lease", "log", "answer", "theorem"),
     *("needed", "margin", "evidence", "binding", "arms"),
@@ -36,7 +38,14 @@ TESTS = (("better", "worse", "facet"), ("better", "worse", "limit"), ("arm", "li
 
 def require_form(given: Any) -> Design:
     """The settings of a certificate whose form is right, and whose statements about names fit each other."""
-    choice("format", given.get("format") if type(given) is dict else None, (FORMAT,))
+    form = given.get("format") if type(given) is dict else None
+    if type(form) is str and form in EARLIER:
+        refuse(
+            "format",
+            f"{FORMAT}: a study writes one at any time, and this one is checked by the version that wrote it",
+            form,
+        )
+    choice("format", form, (FORMAT,))
     fields("certificate", given, TOP)
     require_name(given["study"])
     require_lease(given["lease"])
@@ -77,7 +86,7 @@ def _require_arms(arms: Any, design: Design) -> None:
     if {*arms[0]} - {"name", "n", "mean", "pareto"} not in (set(), {*tested}):
         refuse("arm", f"an object with all or none of {', '.join(tested)}", [*arms[0]])
     for arm in arms if "test" in arms[0] else ():
-        for name, price in fields("price", arm["price"], prices_of(design.limited)).items():
+        for name, price in fields("price", arm["price"], PRICES).items():
             number(name, price)
         if arm["test"] is not None:
             test = _require_test("test", arm["test"], design, ("e", "value"))
@@ -118,11 +127,6 @@ def _require_test(where: str, given: Any, design: Design, more: tuple[str, ...] 
     else:
         whole("limit", given["limit"], 0, len(design.W) - design.n_facets - 1)
     return given
-
-
-def prices_of(limited: bool) -> tuple[str, ...]:
-    """The names of an arm's prices."""
-    return ("in_front", "out_of_front", "as_rival", *(("alone", "broken") if limited else ()))
 
 
 def _require_answer(given: dict[str, Any], design: Design) -> None:

@@ -201,8 +201,8 @@ class Tests:
         self.exact = ~np.any(W[:, noisy] != 0.0, axis=1)
         self.free = float(pilot.n.sum() - pilot.n.size)
 
-    def of(self, i: NDArray[np.int64], j: NDArray[np.int64]) -> Floats:
-        """e_f(i over j) of so many pairs (n, m); -inf where i is not ahead."""
+    def of(self, i: NDArray[np.int64], j: NDArray[np.int64], k: NDArray[np.int64]) -> Floats:
+        """e_f(i over j) of so many pairs (n, m), the same in the tests of any arms k; -inf where i is not ahead."""
         ahead = (self.late.score[i] - self.late.score[j])[:, : self.n_facets] + self.slack > 0
         found = np.full(ahead.shape, -np.inf)
         for pair, f in np.argwhere(ahead).tolist():

@@ -363,11 +363,12 @@ class Record:
 
 
 def pilot_pulls(settings: dict[str, Any]) -> int:
-    """Outcomes that only set the shares of delta."""
+    """Outcomes that only set the shares of delta: so many at least."""
     if settings["threshold"]["name"] != "certified":
         return 0
     K, rounds = len(settings["labels"]["arms"]), settings["threshold"]["pilot"]
-    return K * (min(K, 20) if rounds is None else int(rounds))
+    most = 8 if settings["threshold"].get("closed", False) else 20
+    return K * (min(K, most) if rounds is None else int(rounds))
 
 
 def require_name(name: Any) -> None:

@@ -346,8 +346,10 @@ def _require_rule(given: Any, K: int) -> None:
 
 def _require_threshold(given: Any, L: int) -> None:
     name = choice("threshold", given.get("name") if type(given) is dict else None, THRESHOLDS)
-    fields("threshold", given, ("name", *THRESHOLDS[name]))
+    fields("threshold", given, ("name", *THRESHOLDS[name]), ("closed",) if name == "certified" else ())
     if name == "certified":
+        if type(given.get("closed", False)) is not bool:
+            refuse("closed", "true or false", given["closed"])
         for rho in listing("grid", given["grid"]):
             number("grid", rho, 0.0, whole_too=True)
         if not given["grid"]:

