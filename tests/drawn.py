@@ -3,5 +3,6 @@
 import random
 import sys
 
-seed, gain, size, noise = map(float, sys.argv[1:5])
-print(f'{{"gain": {random.Random(int(seed)).gauss(gain, noise)!r}, "size": {size!r}}}')
+if __name__ == "__main__":
+    seed, gain, size, noise = map(float, sys.argv[1:5])
+    print(f'{{"gain": {random.Random(int(seed)).gauss(gain, noise)!r}, "size": {size!r}}}')

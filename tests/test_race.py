@@ -519,7 +519,12 @@ def test_a_machine_that_slows_down_is_said(tmp_path):
 def test_ctrl_c_ends_the_runs_and_says_that_nothing_is_lost(tmp_path):
     args = [sys.executable, "-m", "prepex", "race", "sleep 60.25", "sleep 61.25", "--minimise", "time"]
     with subprocess.Popen(
-        [*args, "--storage", str(tmp_path / "race.db")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*args, "--storage", str(tmp_path / "race.db")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # In the background of a shell Ctrl-C would be ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as child:
         # Its second line comes before the first run.
         seen = [child.stdout.readline() for _ in range(3)]

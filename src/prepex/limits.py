@@ -172,7 +172,6 @@ def limits_of(
     named = tuple(_with_names(limit, labels) for limit in given)
     found = Limits(_checks.frozen(rows), _checks.frozen(level), named)
     _require_possible(found, labels, family)
-    _warn_of_idle(found, labels, family)
     return found
 
 
@@ -234,13 +233,13 @@ def _ranges(labels: Labels, family: Family | None) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _warn_of_idle(limits: Limits, labels: Labels, family: Family | None) -> None:
+def warn_of_idle(limits: Limits, labels: Labels, family: Family) -> None:
     """Say so where no mean breaks a limit: it is kept, and changes nothing."""
     low, high = _ranges(labels, family)
     for row, level, words in zip(limits.rows, limits.level, limits.words, strict=True):
         on = np.flatnonzero(row)
         if np.sum(np.where(row[on] > 0.0, row[on] * low[on], row[on] * high[on])) >= level:
-            warnings.warn(f"the limit {words!r} changes nothing: every mean of {family!r} meets it", stacklevel=3)
+            warnings.warn(f"the limit {words!r} changes nothing: every mean of {family!r} meets it", stacklevel=4)
 
 
 def _require_possible(limits: Limits, labels: Labels, family: Family | None) -> None:

@@ -17,7 +17,7 @@ from prepex.errors import InputError
 from prepex.exact import Known, check_known
 from prepex.family import Family
 from prepex.labels import Labels
-from prepex.limits import Limit, Limits, Sides, limits_of, read_document
+from prepex.limits import Limit, Limits, Sides, limits_of, read_document, warn_of_idle
 from prepex.run import Setting
 from prepex.sampling import InformationDirected, Rule
 from prepex.stopping import Certified, Posterior, Threshold, as_threshold
@@ -155,6 +155,8 @@ class Settings:
         )
         if made.avoid_infeasible:
             require_avoidable(made.limits, made.threshold)
+        if made.limits is not None:
+            warn_of_idle(made.limits, labels, family)
         setting = made.setting()
         # A bad allocation or threshold is refused now, not at the first pull.
         setting.aim()

@@ -123,21 +123,21 @@ def _settled(standing: Standing, test: tuple[int, int, int], slack: Floats) -> b
         fresh = course.fresh._replace(inst=course.fresh.inst._replace(slack=rows))
         paid = standing.paid()
 
-        def size(i: int, j: int) -> list[float]:
-            every = range(len(slack))
-            return [e_value(fresh, np.int64(i), np.int64(j), np.int64(f), -np.inf, np.inf) - paid for f in every]
+        def size(i: int, j: int, tested: int) -> list[float]:
+            pair, ends = (np.int64(i), np.int64(j)), (-np.inf, np.inf)
+            return [e_value(fresh, *pair, np.int64(f), np.int64(tested), *ends) - paid for f in range(len(slack))]
 
     else:
         inst = course.near.inst
 
-        def size(i: int, j: int) -> list[float]:
+        def size(i: int, j: int, tested: int) -> list[float]:
             ahead = np.maximum((inst.S[i] - inst.S[j])[: len(slack)] + slack, 0.0)
             return list(0.5 * ahead * ahead / (inst.V[i] + inst.V[j])[: len(slack)])
 
     if kind == OUT_OF_FRONT:
-        return min(size(better, worse)) >= needed
+        return min(size(better, worse, worse)) >= needed
     both = course.near.inst.mask[worse]
-    return max(size(better, worse)) >= needed and (not both or max(size(worse, better)) >= needed)
+    return max(size(better, worse, better)) >= needed and (not both or max(size(worse, better, worse)) >= needed)
 
 
 def _rounded_up(value: float, log: bool = False) -> float:
