@@ -9,7 +9,7 @@ import numpy as np
 from prepex._checks import Floats
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
-from prepex._kernels.deal import closed_price, moved, plain_price, weigh_broken, weigh_front
+from prepex._kernels.deal import closed_price, moved, plain_price, rival_weight, weigh_broken, weigh_front
 from prepex._kernels.instance import Bools, Ints
 from prepex._kernels.laws.fresh import PARTS, SHARED
 from prepex._kernels.laws.law import STUDENT
@@ -405,9 +405,19 @@ class Standing:
         return value if laws is None or not laws.shared.any() else 0.5 * n * float(np.log1p(2.0 * value / n))
 
     def paid(self) -> float:
-        """The price of the binding test."""
-        course, (better, worse, _, kind) = self.course, self.margin()[1]
+        """The price of the binding test, and of the weight of its largest term."""
+        course, (better, worse, row, kind) = self.course, self.margin()[1]
+        deal, inst, weight = course.deal, course.near.inst, course.scratch.weight
         if better < 0:
             return 0.0
-        h = 0 if course.scratch.own[0] else moved(course.deal, course.near.inst.mask)
-        return float(closed_price(course.deal, course.near.inst, better if kind == IN_FRONT else worse, h))
+        h = 0 if course.scratch.own[0] else moved(deal, inst.mask)
+        price = closed_price(deal, inst, better if kind == IN_FRONT else worse, h)
+        if better == worse:
+            if kind == IN_FRONT:
+                return float(price)
+            weigh_broken(deal, inst, worse, weight)
+        elif kind == IN_FRONT:
+            weigh_front(deal, inst, better, worse, weight)
+        else:
+            return float(price - np.log(rival_weight(deal, inst, worse, better)))
+        return float(price - np.log(weight[row]))
