@@ -117,8 +117,8 @@ class Dealt:
         return 0.95 if self.broken(k) > self.dominated(k) else 0.05
 
     def mixed(self, ratios):
-        """Weights that sum to one: nine tenths by (1/2 + ratio)^2, a tenth equal; all equal in the plain rule."""
-        squares = np.array([(0.5 + ratio) ** 2 if self.closed else 1.0 for ratio in ratios])
+        """Weights that sum to one: nine tenths by (1 + ratio)^2, a tenth equal; all equal in the plain rule."""
+        squares = np.array([(1 + ratio) ** 2 if self.closed else 1.0 for ratio in ratios])
         return 0.9 * squares / squares.sum() + 0.1 / len(ratios)
 
     def of_facets(self, i, j):
@@ -135,7 +135,7 @@ class Dealt:
         if not self.closed:
             weights = [self.part[j] / (1 - self.part[i]) for j in others]
         else:
-            pull = np.array([(0.5 + self.over(j, i)) ** 2 * self.part[j] for j in others])
+            pull = np.array([(1 + self.over(j, i)) ** 2 * self.part[j] for j in others])
             weights = 0.9 * pull / pull.sum() + 0.1 / len(others)
         return {j: (1 - self.lean(i)) * weight for j, weight in zip(others, weights, strict=True)}
 

@@ -33,7 +33,7 @@ EQUAL = 0.1
 # A ratio beyond this says no more, and exp(-2 c) of it is still a number.
 CERTAIN = 300.0
 # What a reason appeals without any evidence: (BLANK + ratio)^2.
-BLANK = 0.5
+BLANK = 1.0
 
 
 class Deal(NamedTuple):

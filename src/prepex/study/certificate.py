@@ -20,15 +20,17 @@ import numpy as np
 
 from prepex._kernels.alone import has_limits, weakest_met
 from prepex._kernels.course import Course
-from prepex._kernels.deal import closed_price, moved, plain_price
-from prepex._kernels.instance import Bools
+from prepex._kernels.deal import closed_price, moved, plain_price, weigh_broken
+from prepex._kernels.instance import Bools, meets_limit
 from prepex._kernels.laws.instance import squares
 from prepex._kernels.laws.law import STUDENT
-from prepex._kernels.margin import join_front, take_answer, test_out
+from prepex._kernels.margin import e_dominates, join_front, take_answer, test_out
 from prepex.experiment import Experiment
 from prepex.study.config import Config
 
 FORMAT = "prepex certificate 3"
+# Evidence that differs by less, relative to 1 + its size, is level.
+LEVEL = 1e-6
 
 
 def make_certificate(config: Config, experiment: Experiment, position: int, head: str) -> dict[str, Any]:
@@ -107,9 +109,21 @@ def _tests(
             others = (j for j in range(len(names)) if j != i)
             found += [(*join_front(fresh, deal, arm, np.int64(j), room, np.inf), j) for j in others]
             e, row, other = min(found, key=lambda one: float(one[0]))
+            if other != i:
+                # Its terms, once more.
+                join_front(fresh, deal, arm, np.int64(other), room, np.inf)
+                row = _first(room.term.tolist(), max)
+            else:
+                row = m + _first(_lone(fresh, i, True), min)
         else:
             e, rival, row = test_out(fresh, deal, arm, np.int64(-1), room, np.inf)
             other = int(rival)
+            if other == i:
+                weigh_broken(deal, inst, arm, room.weight)
+                row = m + _first([one + np.log(v) for one, v in zip(_lone(fresh, i, False), room.weight[m:])], max)
+            elif other >= 0:
+                level = [float(e_dominates(fresh, rival, arm, np.int64(f), -np.inf, np.inf)) for f in range(m)]
+                row = _first(level + _lone(fresh, other, True), min)
         if not e > 0.0:
             tests.append(None)
             continue
@@ -119,6 +133,21 @@ def _tests(
         tests.append(shown | where | {"e": float(e), "value": float(e) - prices[i]["closed"]})
     take_answer(inst, deal, near, False)
     return prices, tests
+
+
+def _first(values: list[float], extreme: Any) -> int:
+    """The first of those that are level with the largest, or the least."""
+    best = extreme(values)
+    return next(n for n, value in enumerate(values) if value == best or abs(value - best) <= LEVEL * (1.0 + abs(best)))
+
+
+def _lone(fresh: Any, k: int, meets: bool) -> list[float]:
+    """Evidence that an arm meets each limit, or breaks it."""
+    inst, found = fresh.inst, list[float]()
+    for row in range(inst.n_facets, inst.S.shape[1]):
+        side = meets_limit(inst, k, row) if meets else inst.S[k, row] < 0.0
+        found.append(float(fresh.alone[k, row - inst.n_facets]) if side else -np.inf)
+    return found
 
 
 def _samples(course: Course, k: int) -> dict[str, Any]:

@@ -155,24 +155,31 @@ def compare_tests(given: Document, front: Bools, found: Found, result: Result, o
 
 
 def _attains(found: Found, front: Bools, k: int, other: int, row: int, e: float, close: float) -> bool:
-    """Is a test of arm k decided against this arm, on this row? Where several are level, each of them is."""
+    """Is a test of arm k decided against this arm, on this row? Where several rows are level, on the first."""
     averages, m, level = found.averages, found.averages.m, max(LEVEL, close)
     if front[k] and other == k:
-        return row >= m and near(averages.meets[k, row - m], e, level)
+        return _first(averages.meets[k], averages.meets[k].min(), row - m) and near(averages.meets[k].min(), e, level)
     with np.errstate(divide="ignore"):
         if front[k]:
             parts, weight = averages.in_front(np.array([k]), np.array([other]))
             terms = parts[0] + np.log(weight[0])
-            return near(averages.join(parts, weight)[0], e, level) and near(terms[row], terms.max(), level)
+            terms = np.where(parts[0] > 0, terms, -np.inf)
+            return near(averages.join(parts, weight)[0], e, level) and _first(terms, terms.max(), row)
         members = np.flatnonzero(front)
         every = averages.over(members, k) if members.size else np.zeros((0, m + averages.meets.shape[1]))
         reasons = np.append(averages.breaks[k], every.min(axis=1, initial=np.inf))
         weights = np.append(averages.deal.limits()[k], averages.deal.rivals(k)[members])
         terms, c = reasons + np.log(weights), averages.meets.shape[1]
     if other == k:
-        return row >= m and near(terms[row - m], terms.max(), level)
+        return near(terms[:c].max(), terms.max(), level) and _first(terms[:c], terms[:c].max(), row - m)
     n = int(np.flatnonzero(members == other)[0])
-    return near(terms[c + n], terms.max(), level) and near(every[n, row], every[n].min(), level)
+    return near(terms[c + n], terms.max(), level) and _first(every[n], every[n].min(), row)
+
+
+def _first(values: Floats, best: float, row: int) -> bool:
+    """Is it the first of those that are level with the best? Within a rounding of that, one or the other."""
+    spare = LEVEL * (1.0 + abs(best))
+    return row in [int(np.argmax(np.abs(values - best) <= share * spare)) for share in (0.9, 1.1)]
 
 
 def in_words(test: Test | Document | None, names: list[str], n_facets: int) -> str:

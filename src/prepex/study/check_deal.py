@@ -36,7 +36,7 @@ def _ratio(gap: Floats, spread: Floats) -> Floats:
 
 def _appeal(ratio: Floats) -> Floats:
     """What a reason deserves of an average."""
-    return np.asarray((0.5 + np.minimum(ratio, SURE)) ** 2)
+    return np.asarray((1.0 + np.minimum(ratio, SURE)) ** 2)
 
 
 @dataclass

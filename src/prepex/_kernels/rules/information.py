@@ -33,7 +33,11 @@ def soonest(inst: Instance, binding: Ints) -> tuple[Int, Int]:
                 continue
             least = 4.0 * met_ratio(inst, a) / N[a]
             for f in range(inst.n_facets):
-                ahead, room = max(gap(inst, a, worse, f), 0.0), V[a, f] * N[a] + V[worse, f] * N[worse]
+                ahead, room = gap(inst, a, worse, f), V[a, f] * N[a] + V[worse, f] * N[worse]
+                if V[a, f] < np.inf:
+                    # With the benefit of the doubt: an arm of few pulls may be further ahead than it looks.
+                    ahead += np.sqrt(V[a, f])
+                ahead = max(ahead, 0.0)
                 # Without noise to be level is enough.
                 if room > 0.0 or gap(inst, a, worse, f) < 0.0:
                     least = min(least, ahead * ahead / room if room > 0.0 else 0.0)
