@@ -144,7 +144,7 @@ def test_states_follow_the_tests_of_the_arms_and_then_the_answer():
     rng, seen = np.random.default_rng(3), set()
     while not made.done:
         arm = made.ask()
-        made.tell(arm, rng.normal([2.0, 1.0, -2.0][made.labels.arms.index(arm)], 1.0, size=1))
+        made.tell(arm, rng.normal([2.0, 1.5, -4.0][made.labels.arms.index(arm)], 1.0, size=1))
         states = made.states
         decided = set(made.recommendation.decided)
         assert [state != "open" for state in states] == [name in decided for name in made.labels.arms]

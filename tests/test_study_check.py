@@ -129,7 +129,7 @@ def test_it_agrees_with_the_engine_on_random_states(asked):
         if certificate["margin"] is not None:
             tested += 1
             assert certificate["margin"] == pytest.approx(experiment.reached, rel=1e-9, abs=1e-9)
-    assert min(statuses["certified"], statuses["running"]) > 0.1 * many and tested > 0.4 * many
+    assert min(statuses["certified"], statuses["running"]) > 0.1 * many and tested > 0.25 * many
 
 
 FAMILIES = {
