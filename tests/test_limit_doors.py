@@ -102,7 +102,7 @@ def test_the_weakest_test_may_be_of_a_limit():
 
 
 def test_a_combination_of_objectives():
-    means = np.array([[4.0, 3.0], [5.0, 1.0], [1.0, 1.0]])
+    means = np.array([[4.0, 3.0], [5.0, 1.0], [1.0, 0.5]])
     given = {"objectives": ("cost", "time"), "minimise": ()}
     experiment = trial(means=means, limits=[Limit({"cost": 1, "time": 2}, at_most=8)], **given)
     assert experiment.recommendation.arms == ("dose 1",)

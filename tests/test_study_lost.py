@@ -29,7 +29,7 @@ def create(place, **options):
 @pytest.mark.parametrize("named", ["named", "nameless"])
 def test_a_killed_loop_goes_on_with_the_pull_it_left(place, named):
     story = play(place, 25, named, np.random.default_rng(5))
-    assert story.kills > 5 and story.lost == 0
+    assert story.kills > 2 and story.lost == 0
     assert story.asked == story.outcomes, "every pull that was handed out counts, once"
     assert Study.open(place, "dose").recommendation.status == "certified"
 
