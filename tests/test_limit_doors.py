@@ -115,8 +115,8 @@ def test_a_combination_of_objectives():
 def test_options_that_are_certified_to_break_a_limit_are_left_alone():
     # Dose 1 is hard to place on the front, and easy to see as harmful.
     means = np.array([[1.0, 0.1], [1.02, 1.5], [0.95, 0.12]])
-    free = trial(means=means, **LIMITED, n_pulls=800)
-    kind = trial(means=means, **LIMITED, n_pulls=800, avoid_infeasible=True)
+    free = trial(means=means, **LIMITED, n_pulls=800, threshold=Certified(pilot=3))
+    kind = trial(means=means, **LIMITED, n_pulls=800, threshold=Certified(pilot=3), avoid_infeasible=True)
     assert kind._standing().broken() == {1}
     assert kind.counts[1] < 0.5 * free.counts[1]
     # Asking twice gives the same, and n at once what n times one would.
@@ -129,7 +129,8 @@ def test_options_that_are_certified_to_break_a_limit_are_left_alone():
 @pytest.mark.parametrize("rule", [FraPPE(), InformationDirected(follow="evidence"), Oracle(allocation=(0.1, 0.8, 0.1))])
 def test_whatever_the_rule(rule):
     means = np.array([[1.0, 0.1], [1.02, 2.0], [0.95, 0.12]])
-    kind = trial(means=means, **LIMITED, n_pulls=200, avoid_infeasible=True, sampling=rule)
+    asked = {"avoid_infeasible": True, "sampling": rule, "threshold": Certified(pilot=3)}
+    kind = trial(means=means, **LIMITED, n_pulls=200, **asked)
     assert kind._standing().broken() == {1} and 1 not in kind.choose(30, [0, 0, 0])
 
 
