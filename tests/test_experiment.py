@@ -135,7 +135,7 @@ def test_words_before_every_arm_was_tried():
         ({"delta": 0.0}, r"delta must be in \(0, 1\), got 0.0"),
         ({"delta": 1.0}, "delta must be in"),
         ({"max_pulls": 19}, "max_pulls must be an integer of at least 20, got 19"),
-        ({"threshold": "sure"}, "threshold must be one of certified, heuristic, kaufmann_koolen, own, or a function"),
+        ({"threshold": "sure"}, "threshold must be one of certified, heuristic, kaufmann_koolen, own, posterior, or"),
         ({"cone": Cone.orthant(2)}, "cone must be over 3 = n_objectives, got one over 2"),
         ({"threshold": 3}, "threshold must be one of"),
         ({"seed": -1}, "seed must be an integer of at least 0"),

@@ -6,6 +6,7 @@ from scipy.stats import binom, chi2
 
 from prepex import Bernoulli, Experiment, Exponential, Gaussian, Poisson, Product
 from prepex.region import GRID, intervals, radius
+from prepex.stopping import Certified
 
 RUNS, TIMES = 2000, 1000
 
@@ -65,7 +66,8 @@ def test_intervals_of_other_families_hold_at_all_times(law):
     family, draw = LAWS[law]
     rng, delta, wrong, mean, widths = np.random.default_rng(5), 0.5, 0, 0.3, []
     for _ in range(60):
-        experiment, missed = Experiment(2, 1, family=family, delta=delta, seed=1), False
+        experiment = Experiment(2, 1, family=family, threshold=Certified(pilot=2), delta=delta, seed=1)
+        missed = False
         for t in range(100):
             experiment.tell(t % 2, [draw(rng, mean)])
             if t > 9:

@@ -202,7 +202,10 @@ def test_it_agrees_with_the_engine_on_other_families(asked):
         certified += experiment.recommendation.status == "certified"
         tested += sum(arm.get("test") is not None for arm in certificate["arms"])
         if certificate["margin"] is not None:
-            assert certificate["margin"] == pytest.approx(experiment.reached, rel=1e-7, abs=1e-7)
+            same = pytest.approx(experiment.reached, rel=1e-7, abs=1e-7)
+            # Until it ends, the answer that is shown is that of the means, where the pilot's may be closer to its end.
+            pilots = experiment.course.scratch.own[0] == 1 and not experiment.done
+            assert certificate["margin"] == same or (pilots and certificate["margin"] < experiment.reached)
     assert certified > 10 and tested > 150
 
 
@@ -280,7 +283,7 @@ def test_it_is_small_and_alone():
     allowed |= {"fractions", "heapq", "typing", "numpy"}
     paths = [*SOURCE.parent.glob("check*.py")]
     parts = {f"prepex.study.{path.stem}" for path in paths}
-    assert len(parts) == 13
+    assert len(parts) == 14
     for path in paths:
         text = path.read_text()
         assert len(text.splitlines()) < 400

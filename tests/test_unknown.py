@@ -51,7 +51,8 @@ def test_a_known_rule_with_a_name_of_its_own_runs_as_it_says():
 
 
 def test_the_kernels_refuse_a_code_of_no_rule():
-    plan = course_kernels.Plan(99, 2, False, np.full(2, 0.5), 0.0, np.ones(1), 0, 0, 1.0, 0, np.zeros(1))
+    numbers = (np.full(2, 0.5), 0.0, np.ones(1), 0, 0, True, 0, 1.0, 0, np.zeros(1))
+    plan = course_kernels.Plan(99, 2, False, *numbers)
     with pytest.raises(ValueError, match="rule must be among the codes"):
         course_kernels.open_course(np.eye(1), np.eye(1)[None], np.ones(1), np.array([[0.0], [1.0]]), plan)
 

@@ -65,7 +65,7 @@ def read_problem(
     if _is_file(source):
         table = read_table(source, objectives=tuple(objectives) or None)
         order = parse_cone(cone, table.objectives) if cone else Cone.orthant(len(table.objectives))
-        numbers = parse_variances(variance) if variance else None
+        numbers = None if variance is None else parse_variances(variance)
         if order_only:
             numbers = None if all(table.families) or len(families) == len(table.objectives) else parse_variances("1")
         family = choose_family(table.objectives, table.families, families, numbers)

@@ -243,7 +243,7 @@ def settings(words: dict[str, Any], *, rule: str, threshold: Any, seed: int) -> 
         if not words[name]:
             raise InputError(f"{name} must be given with {option}, got none")
     objectives = tuple(_one_by_one("objective", words["objectives"]))
-    variance = parse_variances(words["variance"]) if words["variance"] else None
+    variance = None if words["variance"] is None else parse_variances(words["variance"])
     family = choose_family(objectives, [""] * len(objectives), words["family"], variance)
     if family is None:
         # Nobody has said how large the noise is: it is estimated.

@@ -14,7 +14,7 @@ import numpy as np
 from prepex import _checks
 from prepex._checks import Floats
 from prepex._kernels.mixture import default_grid
-from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, OWN, POSTERIOR, PYTHON
+from prepex._kernels.play import CERTIFIED, HEURISTIC, KAUFMANN_KOOLEN, OWN, PYTHON
 from prepex.errors import InputError, shown
 from prepex.naming import described
 
@@ -286,9 +286,10 @@ def _checked(threshold: Threshold) -> Threshold:
     kind = type(threshold)
     if isinstance(threshold, UserThreshold) or threshold.compiled:
         return threshold
-    if threshold.code in (CERTIFIED, OWN, POSTERIOR):
-        base = {CERTIFIED: "Certified", OWN: "Own", POSTERIOR: "Posterior"}[threshold.code]
-        raise InputError(f"threshold must leave the code and the growth of {base} as they are, got {kind.__name__}")
+    for base in (THRESHOLDS[name] for name in ("certified", "own", "posterior")):
+        if issubclass(kind, base) or threshold.code == base.code:
+            as_is = f"leave the code and the growth of {base.__name__} as they are"
+            raise InputError(f"threshold must {as_is}, got {kind.__name__}")
     if kind.level is Threshold.level or kind.growth is Threshold.growth:
         raise InputError(f"threshold must say both its level and its growth, got {kind.__name__}")
     return threshold

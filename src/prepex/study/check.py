@@ -1,5 +1,5 @@
 """An independent check of a certificate, with its log or without. It needs numpy, for odd cones scipy, and shares no
-code with the rest: this file, check_read.py, check_settings.py and check_form.py, which read strictly, check_log.py for
+code with the rest: this file, check_read.py, check_settings.py, check_cone.py and check_form.py, which read strictly, check_log.py for
 the log, check_facts.py for what the tests look at, check_tests.py for the tests themselves, check_laws.py for families
 beyond the known Gaussian, check_penalty.py for their penalties, check_evidence.py and check_posterior.py for other
 thresholds.
