@@ -1,6 +1,7 @@
 """Slow, obvious definitions: the judges of the fast code. Nothing here imports prepex."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -202,3 +203,45 @@ def in_cone_of(rays, point):
     """Is `point` a non-negative combination of `rays`? By linear programming."""
     answer = linprog(np.zeros(len(rays)), A_eq=np.asarray(rays).T, b_eq=point, bounds=(0, None), method="highs")
     return answer.status == 0
+
+
+def stays_optimal(facets, means, i):
+    """No mixture of the arms beats arm i: some weights, all positive, put no arm above it (Isermann, 1974).
+
+    A linear program over weights, in units in which scores have a range of 1: its value is the least by which the best
+    arm is ahead.
+    """
+    scores = means @ facets.T
+    size = np.ptp(scores, axis=0)
+    scores = scores / np.where(size > 0, size, 1.0)
+    m = scores.shape[1]
+    found = linprog(
+        np.append(np.zeros(m), 1.0),
+        A_ub=np.column_stack([scores - scores[i], -np.ones(len(scores))]),
+        b_ub=np.zeros(len(scores)),
+        bounds=[(1.0, None)] * m + [(0.0, None)],
+        method="highs-ipm",
+    )
+    return bool(found.fun <= 1e-7)
+
+
+def stays_optimal_exactly(facets, means, i):
+    """The same in two objectives, where mixtures of two arms are enough: by fractions, without rounding.
+
+    A share t of a and 1 - t of b is as good on facet f iff t (S_a - S_b)_f >= (S_i - S_b)_f: an interval of t.
+    """
+    scores = [[sum(Fraction(w) * Fraction(x) for w, x in zip(row, mean)) for row in facets] for mean in means]
+    for a, b in product(scores, scores):
+        low, high = Fraction(0), Fraction(1)
+        for p, q, own in zip(a, b, scores[i]):
+            if p == q:
+                low = low if q >= own else Fraction(2)
+            elif p > q:
+                low = max(low, (own - q) / (p - q))
+            else:
+                high = min(high, (own - q) / (p - q))
+        # A gain is linear in t: some t of the interval has one iff one of its ends does.
+        for t in (low, high) if low <= high else ():
+            if any(t * p + (1 - t) * q > own for p, q, own in zip(a, b, scores[i])):
+                return False
+    return True

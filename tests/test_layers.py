@@ -11,7 +11,7 @@ LAYERS = (
     ("_kernels", "_given", "errors", "extras", "naming", "numerals"),
     ("_checks",),
     ("_named", "units"),
-    ("preferences",),
+    ("mixtures", "preferences"),
     ("cone", "family", "labels", "region", "tables"),
     ("exact", "limits", "noise", "prior", "problem", "tolerance"),
     ("judge", "reasons", "solvers"),

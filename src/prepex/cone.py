@@ -342,23 +342,53 @@ class Cone:
         answer = np.all(ahead >= 0.0, axis=-1) & np.any(ahead > 0.0, axis=-1)
         return bool(answer) if answer.ndim == 0 else answer
 
-    def pareto_mask(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Which rows of `points` (K, L) no other row dominates.
+    def pareto_mask(self, points: ArrayLike, *, mixtures: bool = False) -> NDArray[np.bool_]:
+        """Which rows of `points` (K, L) no other row dominates; with `mixtures`, no mixture of rows in shares either.
+
+        A mixture must be better by a billionth of the front's range on some facet, beyond any rounding.
 
         >>> Cone.orthant(2).pareto_mask([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
         array([ True,  True, False])
+        >>> Cone.orthant(2).pareto_mask([[1.0, 0.0], [0.0, 1.0], [0.4, 0.4]], mixtures=True)
+        array([ True,  True, False])
         """
+        x, mask = self._front(points)
+        if _checks.flag("mixtures", mixtures):
+            from prepex.mixtures import beating
+
+            mask[list(beating(x, self.facets, mask, np.flatnonzero(mask).tolist()))] = False
+        return _checks.frozen(mask)
+
+    def beating_mixtures(self, points: ArrayLike, arms: Iterable[str] | None = None) -> dict[str, dict[str, float]]:
+        """Of each row of `points` (K, L) that does not stay optimal when options are mixed, the shares of the mixture
+        that beats it by most: by the least and the mean gain on its facets. Rows go by `arms`, or by their own names.
+
+        >>> Cone.orthant(2).beating_mixtures([[1.0, 0.0], [0.0, 1.0], [0.4, 0.4]], arms=("a", "b", "c"))
+        {'c': {'a': 0.5, 'b': 0.5}}
+        """
+        from prepex.mixtures import beating
+
+        table, rows, _ = _named.of_table("points", points, arms, self.objectives)
+        x, mask = self._front(table)
+        names = _checks.names("arms", rows, len(x), "arm")
+        return {
+            names[i]: {names[k]: float(shares[k]) for k in np.flatnonzero(shares)}
+            for i, shares in beating(x, self.facets, mask, range(len(x))).items()
+        }
+
+    def _front(self, points: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+        """(`points` from a reference in their midst, which of them no other dominates)."""
         from prepex._kernels.centre import facet_scores, reference
         from prepex._kernels.instance import find_front
 
         plain, names = _columns("points", points)
         if names is not None and self.objectives is not None:
             plain = np.asarray(plain)[:, _named.order("points", names, self.objectives)]
-        x = _checks.real_array("points", plain, ("n_points", None), ("n_objectives", self.n_objectives))
+        given = _checks.real_array("points", plain, ("n_points", None), ("n_objectives", self.n_objectives))
+        x = np.asarray(given - reference(given))
         mask = np.zeros(len(x), dtype=np.bool_)
-        scores = facet_scores(x - reference(x), self.facets)
-        find_front(scores, mask, np.zeros(len(x), dtype=np.int64))
-        return _checks.frozen(mask)
+        find_front(facet_scores(x, self.facets), mask, np.zeros(len(x), dtype=np.int64))
+        return x, mask
 
     def _points(self, **given: ArrayLike) -> list[Floats]:
         """Points (..., L). Names go by those of the cone; if it has none, by those of the first that has some."""

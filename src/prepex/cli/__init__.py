@@ -120,11 +120,15 @@ def pareto(
     at_most: AtMostOption = None,
     at_least: AtLeastOption = None,
     limit: LimitOption = None,
+    mixtures: Annotated[
+        bool, typer.Option("--mixtures", help="Also: which stay optimal when options may be mixed in shares.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw two objectives to this png, svg or pdf file.")] = None,
     format: FormatOption = Format.table,
 ) -> None:
     """The Pareto set of known means, under one cone or several; with limits, of the options that meet them."""
     from prepex.cli import show
+    from prepex.cli.mixtures import find_mixed
     from prepex.cli.source import parse_cone, read_problem
     from prepex.judge import Judge
     from prepex.limits import limits_of
@@ -135,16 +139,20 @@ def pareto(
         given = parse_limits(at_most or (), at_least or (), limit or ())
         limits = limits_of(problem.labels, **given, family=problem.family)
         judges = [Judge.of(problem.with_cone(order), limits=limits) for order in cones]
+        pairs = list(zip(cones, judges, strict=True))
+        mixed = [find_mixed(problem, order, judge) for order, judge in pairs] if mixtures else None
         if plot is not None:
             from prepex.plot import fronts
 
             fronts(problem, cones, **given, path=plot)
             typer.echo(f"wrote {plot}", err=True)
         if format is Format.json:
-            pairs = zip(cones, judges, strict=True)
-            show.show_json([show.problem_document(problem, order, judge) for order, judge in pairs])
+            documents = [show.problem_document(problem, order, judge) for order, judge in pairs]
+            for entry, found in zip(documents, mixed or (), strict=mixtures):
+                entry["mixtures"] = found.document(problem)
+            show.show_json(documents)
         else:
-            show.show_pareto(problem, cones, judges, limits)
+            show.show_pareto(problem, cones, judges, limits, mixed)
 
 
 @app.command()

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from prepex.bound import Bound
+from prepex.cli.mixtures import Mixed
 from prepex.cli.shared import escape
 from prepex.cone import Cone
 from prepex.instances import INSTANCES
@@ -116,23 +117,39 @@ def show_bound(problem: Problem, bound: Bound, deltas: list[float], judge: Judge
         console.print(f"  and {len(bound.alternatives) - 3} more (--format json lists all)")
 
 
-def show_pareto(problem: Problem, cones: list[Cone], judges: list[Judge], limits: Limits | None = None) -> None:
+def show_pareto(
+    problem: Problem,
+    cones: list[Cone],
+    judges: list[Judge],
+    limits: Limits | None = None,
+    mixed: Sequence[Mixed] | None = None,
+) -> None:
     """One column of marks for each cone; only arms in some Pareto set."""
     masks = [judge.pareto for judge in judges]
     signs = [f"{escape(o)} ({'min' if o in problem.labels.minimise else 'max'})" for o in problem.labels.objectives]
     table = Table("arm", "", *signs, *(escape(repr(cone)) for cone in cones), box=None, header_style="bold")
     for k in np.any(masks, axis=0).nonzero()[0]:
         numbers = (number(value, 5) for value in problem.means[k])
-        table.add_row(str(k), escape(problem.labels.arms[k]), *numbers, *("yes" if mask[k] else "" for mask in masks))
+        marks = ["yes" if mask[k] else "" for mask in masks]
+        for place, found in enumerate(mixed or ()):
+            marks[place] += ", unless mixed" if k in found.beaten else ""
+        table.add_row(str(k), escape(problem.labels.arms[k]), *numbers, *marks)
     console.print(table)
     among = plural(problem.n_arms, "arm")
     if limits is not None:
         console.print(f"Limits: {escape(', '.join(limits.words))}")
         among = f"the {plural(int(judges[0].feasible.sum()), 'arm')} that meet them"
-    for cone, mask in zip(cones, masks, strict=True):
+    for place, (cone, mask) in enumerate(zip(cones, masks, strict=True)):
         n = int(mask.sum())
         verb = "is" if n == 1 else "are"
-        console.print(f"{escape(repr(cone))}: {n} of {among} {verb} Pareto optimal")
+        stay = ""
+        if mixed is not None:
+            kept = len(mixed[place].stays)
+            stays = "stays" if kept == 1 else "stay"
+            stay = f"; {kept} of them {stays} so when options are mixed in shares"
+        console.print(f"{escape(repr(cone))}: {n} of {among} {verb} Pareto optimal{stay}")
+        for line in () if mixed is None else mixed[place].lines(problem):
+            console.print(f"  - {escape(line)}")
 
 
 def runs_document(runs: Runs, tol: float) -> dict[str, Any]:
