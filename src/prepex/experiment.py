@@ -6,8 +6,9 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +23,12 @@ from prepex._kernels.play import MANY
 from prepex._kernels.posterior import surety
 from prepex._kernels.propose import propose as propose_next
 from prepex.alternatives import Evidence
+from prepex.choice import Choice, Source, choose, require_source
 from prepex.errors import InputError
 from prepex.exact import exact_objectives, filled, require_agreement, table_of
 from prepex.foresight.forecast import SECONDS, Forecast, forecast
+from prepex.limits import Limit, Sides
+from prepex.mean_regions import Regions
 from prepex.numerals import plural
 from prepex.posterior import Belief, believe
 from prepex.reasons import in_words as breaking_words
@@ -84,6 +88,43 @@ class Recommendation:
     reasons: Mapping[str, str] = field(default_factory=dict, hash=False)
     states: tuple[State, ...] = ()
     probabilities: tuple[float, ...] | None = None
+    # Who knows the estimates: no part of the answer, and not written with it.
+    _source: ClassVar[Any] = None
+
+    def best(
+        self, objective: str | int, *, at_most: Sides = None, at_least: Sides = None, limits: Iterable[Limit] = ()
+    ) -> Choice:
+        """Of the options listed, the best in one objective among those that meet these limits: "the cheapest option
+        with at least 8.3 stars". By estimated means, with what is clear about it and what is not; see `Choice`.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(
+        ...     ("inn", "hotel", "palace"), ("stars", "cost"), family=Gaussian(variance=(0.04, 4.0)),
+        ...     minimise=("cost",), delta=0.1, seed=1,
+        ... )
+        >>> while not experiment.done:
+        ...     arm = experiment.ask()
+        ...     experiment.tell(arm, {"inn": (7.9, 50), "hotel": (8.4, 90), "palace": (9.5, 200)}[arm])
+        >>> answer = experiment.recommendation
+        >>> answer.best("cost", at_least={"stars": 8.3}).arm
+        'hotel'
+        >>> print(answer.best("cost", at_least={"stars": 8.3}))  # doctest: +NORMALIZE_WHITESPACE
+        hotel: cost 90, the lowest of the 3 options listed with stars at least 8.3. That is not clear yet: hotel may
+        miss a limit, and it may be palace instead.
+        >>> answer.best("cost", at_least={"stars": 9}).clear
+        True
+        """
+        source = require_source(self._source)
+        return source.best(objective, at_most=at_most, at_least=at_least, limits=limits, among=self.arms)
+
+    def asked_of(self, source: Any) -> "Recommendation":
+        """The same answer, whose questions go to an experiment or a study."""
+        found = copy(self)
+        object.__setattr__(found, "_source", source)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_source"}
 
 
 class Experiment:
@@ -526,7 +567,32 @@ class Experiment:
     @property
     def recommendation(self) -> Recommendation:
         """The answer at the stop; before it, what looks right now."""
-        return self._stopped or self._open_answer("running")
+        return (self._stopped or self._open_answer("running")).asked_of(self)
+
+    def best(
+        self,
+        objective: str | int,
+        *,
+        at_most: Sides = None,
+        at_least: Sides = None,
+        limits: Iterable[Limit] = (),
+        among: Iterable[str | int] | None = None,
+    ) -> Choice:
+        """As `Recommendation.best`, by the estimates of now; `among` other options than those of the answer, if given.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0))
+        >>> experiment.tell_many([("a", [9.0]), ("b", [0.0])])
+        >>> experiment.best("gain", at_most={"gain": 5}, among=("a", "b")).arm
+        'b'
+        """
+        course, labels = self._require_course(), self.labels
+        chosen = self.recommendation.arms if among is None else among
+        listed = [labels.arms[_checks.member("among", arm, labels.arms)] for arm in chosen]
+        known = self.setting.laws is None or self.setting.certified
+        regions = Regions.of(self) if known else None
+        source = Source(self.setting, course.M + course.origin, regions, self.sure, self.delta)
+        return choose(source, listed, self.family, objective, at_most, at_least, limits)
 
     @property
     def probabilities(self) -> Floats | None:

@@ -20,12 +20,14 @@ import numpy as np
 from prepex import __version__, _checks, _named, tables
 from prepex.any_cone import Regions, states_under
 from prepex.any_cone import State as AnyCone
+from prepex.choice import Choice
 from prepex.cone import Cone
 from prepex.errors import InputError, shown
 from prepex.exact import filled, require_agreement, table_of
 from prepex.experiment import EarlySummaryError, Experiment, Recommendation
 from prepex.foresight.forecast import SECONDS, Forecast
 from prepex.foresight.onward import copy_of
+from prepex.limits import Limit, Sides
 from prepex.noise import NoiseCheck
 from prepex.numerals import plural
 from prepex.settings import Settings, WithNames, with_options
@@ -433,7 +435,21 @@ class Study:
     def recommendation(self) -> Recommendation:
         """The answer at the stop; before it, what looks right now."""
         with self._session.reading() as (state, _):
-            return state.experiment.recommendation
+            return state.experiment.recommendation.asked_of(self)
+
+    def best(
+        self,
+        objective: str | int,
+        *,
+        at_most: Sides = None,
+        at_least: Sides = None,
+        limits: Iterable[Limit] = (),
+        among: Iterable[str | int] | None = None,
+    ) -> Choice:
+        """Of the answer's options, or of others, the best in one objective that meets these limits, by the outcomes so
+        far: as `Experiment.best`."""
+        with self._session.reading() as (state, _):
+            return state.experiment.best(objective, at_most=at_most, at_least=at_least, limits=limits, among=among)
 
     def why(self) -> str:
         """Why it has not stopped yet, or what it answered, in words."""
