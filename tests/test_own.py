@@ -10,6 +10,7 @@ from prepex._kernels.rules.ape import ape_index, ape_radius
 from prepex._kernels.rules.auer import ACCEPTED, REJECTED, auer_radius
 from prepex._kernels.rules.hedge import hedge_learn, hedge_weights
 from prepex._kernels.rules.psips import draw_set, sort_arms
+from prepex.errors import InputError
 from prepex.instances import correlated
 from prepex.sampling import APE, PSIPS, Auer, FraPPE
 
@@ -223,3 +224,8 @@ def test_own_is_refused_for_a_rule_without_a_test():
         simulate(correlated(0.0), sampling=FraPPE(), threshold="own")
     with pytest.raises(ValueError, match="max_tries must be"):
         PSIPS(max_tries=0)
+    message = r"must be at least 1e-06 for PSIPS, whose test takes about log\(t / delta\) / delta draws"
+    with pytest.raises(InputError, match=f"^delta {message}"):
+        Experiment(2, 1, family=Gaussian(variance=1.0), sampling=PSIPS(), threshold="own", delta=1e-7)
+    with pytest.raises(InputError, match=f"^deltas {message}"):
+        simulate(correlated(), sampling=PSIPS(), deltas=[0.1, 1e-7], n_runs=1)

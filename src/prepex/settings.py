@@ -164,6 +164,8 @@ class Settings:
             raise InputError(
                 f"threshold must not be 'own' for a rule without a test of its own, got {made.sampling.name}"
             )
+        if setting.own:
+            made.sampling.check_delta("delta", made.delta)
         if not made.threshold.compiled:
             made.threshold.at(np.ones(sizes[0]), made.delta, setting.shape)
         return made

@@ -117,6 +117,8 @@ def simulate(
         [_checks.number("deltas", d, low=0.0, high=1.0) for d in np.atleast_1d(np.asarray(deltas, dtype=object))],
         "risks",
     )
+    for rule in rules:
+        rule.check_delta("deltas", min(risks))
     times = tuple(sorted(_checks.whole("moments", m, low=problem.n_arms) for m in moments))
     if times and times[-1] > max_pulls:
         raise InputError(f"moments must be at most {max_pulls} = max_pulls, got {times[-1]}")

@@ -13,7 +13,10 @@ from typing import ClassVar
 
 from prepex import _checks
 from prepex._kernels.course import PSIPS as CODE
+from prepex.errors import InputError
 from prepex.sampling.rule import Rule
+
+LEAST_DELTA = 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,14 @@ class PSIPS(Rule):
     def __post_init__(self) -> None:
         super().__post_init__()
         _checks.whole("max_tries", self.max_tries, low=1)
+
+    def check_delta(self, name: str, delta: float) -> None:
+        """Its test draws log(t / delta) / delta times: below the least delta, a single look would take minutes."""
+        if delta < LEAST_DELTA:
+            raise InputError(
+                f"{name} must be at least {LEAST_DELTA:g} for PSIPS, whose test takes about log(t / delta) / delta "
+                f"draws at every pull, got {delta:g}"
+            )
 
     @property
     def tries(self) -> int:

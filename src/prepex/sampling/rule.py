@@ -52,6 +52,9 @@ class Rule:
         """The same rule with what it was given by the names of arms in their order."""
         return self
 
+    def check_delta(self, name: str, delta: float) -> None:
+        """Refuse a risk that the rule's own test cannot look at."""
+
     @property
     def tolerance(self) -> float:
         """Of the rules that solve for an allocation."""
