@@ -6,7 +6,6 @@ by one process at a time (a lock on a file): several share the work, and what on
 """
 
 import contextlib
-import copy
 import gc
 import math
 import sys
@@ -18,11 +17,11 @@ from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from numba import config, njit, typeof
-from numba.core import inline_closurecall
 from numba.core.compiler_lock import global_compiler_lock
 
 from prepex._kernels import doors, gamma, jit
 from prepex._kernels.digest import digest
+from prepex._kernels.shortcuts import shortcuts
 from prepex._kernels.table import PLACES, is_open, make_door, open_door, returned, settled
 
 try:
@@ -75,7 +74,23 @@ def task_of(target: Any, args: tuple[Any, ...]) -> Task:
 
 def tasks_of(kernel: Any, args: tuple[Any, ...]) -> list[Task]:
     """The kernel and all doors that it needs. Who waits for them makes them in this order, helpers from the end."""
-    return [task_of(kernel, args), *(task_of(door, given) for door, given in doors.behind(args[0]))]
+    needed = doors_of(getattr(kernel, "function", kernel), bool(getattr(args[0], "with_laws", False)))
+    behind = (task_of(door, given) for door, given in doors.behind(args[0]) if door in needed)
+    return [task_of(kernel, args), *behind]
+
+
+@cache
+def doors_of(function: Any, laws: bool) -> frozenset[Any]:
+    """The doors that a kernel names, itself or through others: some it does not go through, for no course does."""
+    found: set[Any] = set()
+    for value in jit.globals_of(function):
+        if isinstance(value, jit.ByModel):
+            value = value.laws if laws else value.known
+        if isinstance(value, jit.Kernel | FunctionType):
+            found |= {value} & PLACES.keys()
+            if isinstance(value, jit.Kernel) or value in jit.PARTS:
+                found |= doors_of(getattr(value, "function", value), laws)
+    return frozenset(found)
 
 
 def make(task: Task) -> Any:
@@ -94,7 +109,9 @@ def make(task: Task) -> Any:
 
 @cache
 def depends(function: Any) -> bool:
-    """Does it call a primitive of a model, itself or through others?"""
+    """Does it call a primitive of a model, itself or through others, or is it a door with a place for each?"""
+    if function in doors.OF_EACH_MODEL:
+        return True
     for value in jit.globals_of(function):
         inside = getattr(value, "function", value)
         if isinstance(value, jit.ByModel):
@@ -123,7 +140,7 @@ def dispatcher(function: Any, laws: bool) -> Any:
         folder = Path(found.stats.cache_path)
         sweep(folder)
         # The compiler's own lock first: of two threads none may wait for the other's file.
-        with alone(), lock(folder / f"{made.__qualname__}.lock"), uncollected(), quick_copies():
+        with alone(), lock(folder / f"{made.__qualname__}.lock"), uncollected(), shortcuts():
             return compile_alone(given)
 
     found.compile = compile_once
@@ -213,35 +230,3 @@ def uncollected() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-class Copies:
-    """`copy`, for the blocks of a function that is made part of another: what they share is copied once.
-
-    Numba copies the scope, with all variables of the function, for every block anew: a quarter of its time.
-    """
-
-    def __init__(self) -> None:
-        self.scope: Any = None
-        self.memo: dict[int, Any] = {}
-
-    def deepcopy(self, block: Any) -> Any:
-        """A copy that shares with the last ones what the originals share."""
-        scope = getattr(block, "scope", None)
-        if scope is None or scope is not self.scope or id(block) in self.memo:
-            self.scope, self.memo = scope, {}
-        return copy.deepcopy(block, self.memo)
-
-
-@contextlib.contextmanager
-def quick_copies() -> Iterator[None]:
-    """Inlining takes `Copies`, where it is as we know it. Only under the compiler's lock."""
-    names = vars(inline_closurecall)
-    if names.get("copy") is not copy:
-        yield
-        return
-    names["copy"] = Copies()
-    try:
-        yield
-    finally:
-        names["copy"] = copy

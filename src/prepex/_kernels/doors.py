@@ -10,17 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from prepex._kernels import ledger, margin, mixture, pilot, posterior, search, star
-from prepex._kernels.course import FOLLOW, FOLLOW_NOTHING, FOLLOW_POSTERIOR, FRAPPE, PRETS, RULE, TNS, Course
+from prepex._kernels import ledger, margin, mixture, pilot, posterior, room, search, star
+from prepex._kernels.course import (
+    FOLLOW,
+    FOLLOW_MARGIN,
+    FOLLOW_NOTHING,
+    FOLLOW_POSTERIOR,
+    FRAPPE,
+    INFORMATION,
+    PRETS,
+    RULE,
+    TNS,
+    Course,
+)
 from prepex._kernels.deal import make_deal
+from prepex._kernels.instance import KnownInstance
 from prepex._kernels.laws import fresh as law_fresh
 from prepex._kernels.laws import point
+from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.rules.frappe import frappe_step
+from prepex._kernels.rules.information import soonest
 from prepex._kernels.rules.prets import prets_step
 from prepex._kernels.rules.tns import tns_step
 
-# The order is that of the table. A door for both models must ask for a primitive of the model: else there is one place
-# for two kinds of arguments.
+# The order is that of the table.
 DOORS: tuple[Any, ...] = (
     star.remove_known,
     point.remove_law,
@@ -39,7 +52,14 @@ DOORS: tuple[Any, ...] = (
     prets_step,
     posterior.surety_known,
     posterior.surety_law,
+    star.settle,
+    room.record,
+    ledger.front_changed,
+    ledger.follow_answer,
+    soonest,
 )
+# Doors that ask for no primitive of the model, but have arguments of its kind: two places, one for each.
+OF_EACH_MODEL = {ledger.front_changed, ledger.follow_answer, soonest}
 STEPS = {FRAPPE: frappe_step, TNS: tns_step, PRETS: prets_step}
 INT, FLOAT = np.int64(0), 0.0
 
@@ -61,16 +81,36 @@ def behind(first: Any) -> Iterator[tuple[Any, tuple[Any, ...]]]:
             yield pilot.leave_pilot, (fresh, near.inst, scratch.bound, deal, INT, INT)
             yield margin.may_reach, (fresh, near.inst, deal, scratch, FLOAT)
             yield margin.margin, (fresh, near.inst, deal, scratch, first.binding)
+            if first.whole[FOLLOW] == FOLLOW_MARGIN:
+                yield ledger.follow_answer, (near,)
+            if first.whole[FOLLOW] == FOLLOW_MARGIN and rule == INFORMATION:
+                yield soonest, (near.inst, first.binding)
         if rule in STEPS:
             yield STEPS[rule], (first,)
             yield ledger.collect, (near, FLOAT, first.pieces)
-        yield from behind(near)
+        yield from behind_ledger(near, collects=rule in STEPS)
+    elif isinstance(first, ledger.Ledger):
+        yield from behind_ledger(first, collects=True)
+    elif isinstance(first, KnownInstance | LawInstance):
+        yield from behind_search(room.make_search(1, 1), collects=True)
     elif isinstance(first, mixture.KnownFresh | law_fresh.LawFresh):
         deal, scratch = make_deal(1, 1, 1, True), margin.make_scratch(1, 1)
         yield margin.join_front, (first, deal, INT, INT, scratch, FLOAT)
         yield margin.test_out, (first, deal, INT, INT, scratch, FLOAT)
-    elif isinstance(first, ledger.Ledger):
-        inst, room = first.inst, first.search
-        yield point.remove_law if inst.with_laws else star.remove_known, (inst, INT, INT, room)
-        yield ledger.refresh, (first, FLOAT)
-        yield search.search, (inst, INT, FLOAT, room, first.none, INT)
+
+
+def behind_ledger(first: ledger.Ledger, *, collects: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Those of the evidence, and of its pieces if they are wanted."""
+    inst, space = first.inst, first.search
+    yield ledger.front_changed, (first,)
+    yield point.remove_law if inst.with_laws else star.remove_known, (inst, INT, INT, space)
+    yield from behind_search(space, collects=collects)
+    yield ledger.refresh, (first, FLOAT)
+    yield search.search, (inst, INT, FLOAT, space, first.none, INT)
+
+
+def behind_search(space: room.Search, *, collects: bool) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """Those of stars."""
+    if collects:
+        yield room.record, (room.make_pieces(0, 0), INT, INT, INT, FLOAT, space.leaf, INT)
+    yield star.settle, (space.star, INT, INT, space.desk.quad, FLOAT, space.desk)
