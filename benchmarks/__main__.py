@@ -1,7 +1,7 @@
 """`python -m benchmarks [core] [rules] [guarantee] [hurt] [borders] [study] [families] [voids] [mutations] [kills]
 [fuzz] [load] [startup] [bits] [questions] [analyse] [dialogue] [noise] [race] [race-long]
-[race-truth] [race-kills] [race-workers] [forecast] [plan] [prior] [compare]`: by default the timings, core, rules,
-questions and startup.
+[race-truth] [race-kills] [race-workers] [forecast] [plan] [prior] [compare] [optuna] [optuna-picture]`: by default the
+timings, core, rules, questions and startup.
 """
 
 import sys
@@ -21,6 +21,7 @@ from benchmarks import (
     load,
     mutations,
     noise,
+    optuna,
     plan,
     prior,
     questions,
@@ -60,6 +61,8 @@ PARTS = {
     "prior": prior.main,
     "compare": compare.main,
     "noise": noise.main,
+    "optuna": optuna.main,
+    "optuna-picture": optuna.picture,
 }
 
 # Numbers are for the parts that take them.

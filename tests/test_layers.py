@@ -26,7 +26,7 @@ LAYERS = (
     ("planning",),
     ("reproduce", "study"),
     ("analysis", "racing"),
-    ("server",),
+    ("optuna", "server"),
     ("cli",),
     ("__main__",),
 )
@@ -56,7 +56,7 @@ def test_imports_go_only_downward():
 
 
 def test_import_is_light():
-    heavy = ("numba", "scipy", "matplotlib", "rich", "typer", "sqlalchemy")
+    heavy = ("numba", "scipy", "matplotlib", "rich", "typer", "sqlalchemy", "optuna")
     script = f"import sys, prepex; print([m for m in {heavy} if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True).stdout
     assert shown.strip() == "[]"

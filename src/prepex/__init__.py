@@ -21,6 +21,7 @@
     instances             benchmark problems: covboost, correlated, snw, bernoulli, dose_finding
     InputError            what bad input raises, a ValueError; of studies also NoStudyError, NameTakenError, and
                           BlockedError where told outcomes wait for a pull
+    optuna                optuna.confirm: is the front of an Optuna study real? (needs the extra `prepex[optuna]`)
     cluster               simulations on a Dask cluster (needs the extra `prepex[dask]`)
     plot                  pictures (needs the extra `prepex[plot]`)
 
@@ -73,7 +74,7 @@ _HOME = {
     "race_async": "racing.calls",
     "simulate": "simulation",
 }
-_MODULES = ("cluster", "instances", "plot", "sampling", "stopping")
+_MODULES = ("cluster", "instances", "optuna", "plot", "sampling", "stopping")
 
 __all__ = [*sorted(_HOME), *_MODULES]
 

@@ -1,5 +1,6 @@
 from prepex import cluster as cluster
 from prepex import instances as instances
+from prepex import optuna as optuna
 from prepex import plot as plot
 from prepex import sampling as sampling
 from prepex import stopping as stopping

@@ -16,12 +16,13 @@ import numpy as np
 from prepex import _checks
 from prepex._checks import Floats, Ints
 from prepex.analysis.guess import Guess, guess_families
-from prepex.analysis.reading import Column, read_columns
+from prepex.analysis.optuna_storage import is_database, read_storage
+from prepex.analysis.reading import Column, Columns, read_columns
 from prepex.analysis.redraw import REDRAWN, drawn_anew
 from prepex.analysis.roles import COSTS, Names, Trials, find_trials
 from prepex.any_cone import Regions, State, least_tolerance, states_under
 from prepex.cone import Cone, one
-from prepex.errors import InputError
+from prepex.errors import InputError, shown
 from prepex.experiment import Experiment
 from prepex.family import Bernoulli, Exact, Family, Gaussian, Product
 from prepex.foresight.forecast import Forecast
@@ -217,11 +218,13 @@ def analyse(
     decimal: str | None = None,
     pilot: int | None = None,
     seed: int = 0,
+    study: str | None = None,
 ) -> Analysis:
     """Which options are on the front, how sure that is, and what to measure next.
 
     data         the path of a file, a data frame, a mapping of columns or a list of rows: one row a trial, or means
-                 with a column `n` and spreads (`strength_sd`)
+                 with a column `n` and spreads (`strength_sd`). Or the SQLite file of Optuna, which also says what is
+                 minimised; `study` names the one that is meant, if there are several
     arm          the column that names the option, or several; guessed if there is one candidate
     objectives   columns of numbers; by default all that are no numbers of a trial
     minimise     objectives that are costs
@@ -237,14 +240,16 @@ def analyse(
     >>> found.pareto_set, found.states
     (('a',), {'a': 'in', 'b': 'out', 'c': 'out'})
     """
-    trials = data if isinstance(data, Trials) else find_trials(
-        read_columns(data, decimal=decimal), arm=arm, objectives=objectives, names=names
-    )  # fmt: skip
+    least: tuple[str, ...] = (minimise,) if isinstance(minimise, str) else tuple(minimise)
+    if isinstance(data, Trials):
+        trials = data
+    else:
+        table = read_table(data, decimal=decimal, study=study)
+        trials = find_trials(table, arm=arm, objectives=objectives, names=names)
+        least = least or tuple(name for name in table.minimise if name in trials.objectives)
     source = str(data) if isinstance(data, str | PathLike) else "the table"
     own = trials.objectives
-    costs = tuple(
-        full_name(entry, own, "minimise") for entry in ([minimise] if isinstance(minimise, str) else minimise)
-    )
+    costs = tuple(full_name(entry, own, "minimise") for entry in least)
     guesses, notes = _families(trials, family), list(trials.notes)
     notes += _cost_notes(own, costs)
     options: dict[str, Any] = {
@@ -265,6 +270,15 @@ def analyse(
         notes.append(REDRAWN)
     given = _given(trials, guesses, options, pilot, notes)
     return _look(trials, given, base, notes)
+
+
+def read_table(data: Any, *, decimal: str | None = None, study: str | None = None) -> Columns:
+    """A file of either kind, or what `read_columns` takes."""
+    if is_database(data):
+        return read_storage(data, study)
+    if study is not None:
+        raise InputError(f"study is for the SQLite file of Optuna, got it with {shown(data)}")
+    return read_columns(data, decimal=decimal)
 
 
 # What is assumed

@@ -48,12 +48,18 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """A table: where it is from, its columns, the line of each row, and what was done on the way."""
+    """A table: where it is from, its columns, the line of each row, and what was done on the way.
+
+    arm, objectives, minimise   what the source itself says of the columns; None: nothing
+    """
 
     source: str
     columns: tuple[Column, ...]
     lines: Sequence[int]
     notes: list[str] = field(default_factory=list)
+    arm: str | None = None
+    objectives: tuple[str, ...] | None = None
+    minimise: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:

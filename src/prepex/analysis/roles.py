@@ -78,6 +78,8 @@ def find_trials(
     (('a', 'b'), [1, 1], ('1 row without a value of gain is left out.',))
     """
     notes = list(table.notes)
+    arm = table.arm if arm is None else arm
+    objectives = table.objectives if objectives is None else objectives
     who = _arm_columns(table, arm, notes)
     count = _count_column(table, who, objectives)
     chosen, spreads = _objective_columns(table, who, count, objectives, notes)

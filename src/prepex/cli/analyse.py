@@ -33,21 +33,22 @@ def read(
     limit: list[str] | None,
     names: str,
     decimal: str | None = None,
+    study: str | None = None,
     **options: Any,
 ) -> Any:
     """The analysis, from the words of a command line."""
-    from prepex.analysis.analyse import analyse
-    from prepex.analysis.reading import Column, read_columns
+    from prepex.analysis.analyse import analyse, read_table
+    from prepex.analysis.reading import Column
     from prepex.analysis.roles import find_trials
     from prepex.cli.source import parse_cone
 
-    table = read_columns(path, decimal=decimal)
+    table = read_table(path, decimal=decimal, study=study)
     trials = find_trials(table, arm=arm or None, objectives=objective or None, names=cast(Any, names))
     plain = [Column(name, (), None).plain_name for name in trials.objectives]
     order = None if cone is None else parse_cone(cone, plain if len(set(plain)) == len(plain) else trials.objectives)
     found = analyse(
         trials,
-        minimise=minimise or (),
+        minimise=minimise or [name for name in table.minimise if name in trials.objectives],
         family=_families(family or []),
         cone=order,
         tolerance=parse_tolerance(tolerance or ()),
@@ -71,7 +72,12 @@ def _families(options: list[str]) -> Any:
 
 
 def command(
-    path: Annotated[str, typer.Argument(help="A CSV file: one line a trial, or means with a column n and spreads.")],
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="A CSV file: one line a trial, or means with a column n and spreads. Or the SQLite file of Optuna."
+        ),
+    ],
     arm: ArmOption = None,
     objective: Annotated[list[str] | None, typer.Option(help="A column to use (default: all of numbers).")] = None,
     minimise: Annotated[list[str] | None, typer.Option(help="An objective that is a cost; may be repeated.")] = None,
@@ -89,6 +95,9 @@ def command(
     pilot: Annotated[
         int | None, typer.Option(help="First trials of each option that only set priors (default: a sixth, 2 to 20).")
     ] = None,
+    study: Annotated[
+        str | None, typer.Option("--study", help="Which study of an Optuna file, if it has several.")
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write everything to this HTML file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the options to this png, svg or pdf file.")] = None,
     format: FormatOption = Format.table,
@@ -98,7 +107,7 @@ def command(
         found = read(
             path, arm=arm, objective=objective, minimise=minimise, family=family, cone=cone, delta=delta,
             tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names=names, decimal=decimal,
-            pilot=pilot,
+            pilot=pilot, study=study,
         )  # fmt: skip
         if report is not None:
             found.report(report)
