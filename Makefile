@@ -11,7 +11,7 @@ endef
 
 , := ,
 
-.PHONY: demo test bench docs lint clean postgres chromium lowest newest dist-check
+.PHONY: demo test bench docs notebooks lint clean postgres chromium lowest newest dist-check
 
 demo: .venv/kernels
 	$(BIN)/prepex run covboost --rule information --rule frappe --rule uniform --delta 0.1 --delta 0.01 \
@@ -48,6 +48,10 @@ lint: .venv/ready
 # Timings; `make bench PARTS=guarantee` measures the error of the certified threshold on 22 instances x 300 runs.
 bench: .venv/kernels
 	$(BIN)/python -m benchmarks $(PARTS)
+
+# Execute the notebooks of the pages and keep what they show.
+notebooks: .venv/kernels
+	$(BIN)/python docs/notebooks/run.py
 
 docs: .venv/ready
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

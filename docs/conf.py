@@ -9,7 +9,7 @@ author = "the prepex authors"
 version = release = prepex.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.doctest",
     "sphinx-mathjax-offline",
@@ -18,6 +18,8 @@ extensions = [
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
+# Notebooks are shown as they were executed; a test runs them again (`make notebooks` keeps what they show).
+nb_execution_mode = "off"
 
 # A page may be listed before it is written; a page that is not listed is still an error.
 suppress_warnings = ["toc.not_readable"]

@@ -9,8 +9,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "prepex"
 # From the ground up: a module may import only from lines above its own.
 LAYERS = (
     ("_kernels", "_given", "errors", "extras", "naming", "numerals"),
-    ("_checks",),
-    ("_named", "units"),
+    ("_checks", "markup"),
+    ("_figure", "_named", "units"),
     ("mixtures", "preferences"),
     ("cone", "family", "labels", "region", "tables"),
     ("exact", "limits", "noise", "prior", "problem", "tolerance"),
@@ -19,9 +19,9 @@ LAYERS = (
     ("bound", "instances", "sampling", "stopping"),
     ("run", "document", "snapshots", "spoken"),
     ("posterior", "posterior_draws", "settings", "standing"),
-    ("foresight", "mean_regions"),
+    ("foresight", "mean_regions", "option_table"),
     ("choice", "ties", "runs"),
-    ("experiment",),
+    ("drawing", "experiment"),
     ("any_cone", "dialogue", "simulation", "plot", "cluster"),
     ("planning",),
     ("reproduce", "study"),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prepex import _checks, _named
+from prepex import _checks, _named, markup
 from prepex._checks import Floats
 from prepex._kernels.centre import reference
 from prepex.cone import Cone
@@ -24,6 +24,7 @@ from prepex.errors import InputError
 from prepex.family import GAUSSIAN, STUDENT, Family, Gaussian
 from prepex.labels import Labels
 from prepex.limits import Limit, Limits, Sides, limits_of
+from prepex.numerals import number
 from prepex.solvers import Alternative, GaussianSolver, LawSolver, Solver
 from prepex.tolerance import Tolerance, slack_of
 from prepex.units import Units
@@ -47,6 +48,14 @@ class Evidence:
     gradient: Floats
     alternative: Alternative | None
     _solver: "Solver" = field(repr=False)
+
+    def _repr_html_(self) -> str:
+        closest = "" if self.alternative is None else f"The closest alternative: {self.alternative.words}."
+        labels = self._solver.labels
+        mask = [k in self.pareto_set for k in range(len(labels.arms))]
+        columns = [("Pareto optimal", mask), ("evidence a further pull", self.gradient.tolist())]
+        rows = markup.Rows("option", labels.arms, columns, ["in" if optimal else "out" for optimal in mask])
+        return markup.block(f"Evidence: {number(self.value)}", markup.line(closest), rows.to_html())
 
     def pieces(self, slack: float, at_most: int | None = None) -> tuple[Alternative, ...]:
         """The alternatives that are closest in their piece, with value at most `value + slack`, cheapest first.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prepex import _checks, _named
+from prepex import _checks, _named, markup
 from prepex._checks import Floats
 from prepex._given import are_positions
 from prepex.errors import InputError, InputTypeError, shown
@@ -165,6 +165,25 @@ class Cone:
             for s in self.statements
         )
         return Cone(_frozen(self.facets[:, order]), name, known, said)
+
+    def to_frame(self) -> Any:
+        """The facets, a row each, as a DataFrame of pandas.
+
+        >>> Cone.orthant(2).to_frame().shape
+        (2, 2)
+        """
+        return markup.frame(dict(zip(self._heads(), self.facets.T.tolist(), strict=True)))
+
+    def _heads(self) -> tuple[str, ...]:
+        return self.objectives or tuple(f"objective {q}" for q in range(self.n_objectives))
+
+    def _repr_html_(self) -> str:
+        """Facets, words, and for two objectives a picture: up and right are better."""
+        rows = [[f"facet {k + 1}", *row] for k, row in enumerate(self.facets.tolist())]
+        wedge = markup.wedge(self.rays.tolist(), self._heads()) if self.n_objectives == 2 else ""
+        told = self.words() + (" Every objective is counted so that more is better." if self.name else "")
+        table = markup.table(["", *self._heads()], rows)
+        return markup.block(repr(self), markup.line(told), wedge, table)
 
     def __repr__(self) -> str:
         size = f"{plural(self.n_facets, 'facet')} in {plural(self.n_objectives, 'objective')}"

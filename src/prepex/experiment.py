@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from prepex import _checks, _given, _named, document, snapshots
+from prepex import _checks, _given, _named, document, markup, snapshots
 from prepex._checks import Floats, Ints
 from prepex._kernels import course as kernels
 from prepex._kernels.course import Course
@@ -30,6 +30,7 @@ from prepex.foresight.forecast import SECONDS, Forecast, forecast
 from prepex.limits import Limit, Sides
 from prepex.mean_regions import Regions
 from prepex.numerals import plural
+from prepex.option_table import OptionTable
 from prepex.posterior import Belief, believe
 from prepex.reasons import in_words as breaking_words
 from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_options
@@ -125,6 +126,42 @@ class Recommendation:
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_source"}
+
+    def to_frame(self) -> Any:
+        """A row for each option, as a DataFrame of pandas.
+
+        >>> answer = Recommendation("certified", ("a",), ("a", "b"), (), 0.1, 40, states=("in", "out"))
+        >>> answer.to_frame()["state"].tolist()
+        ['in', 'out']
+        """
+        return self._table().to_frame()
+
+    def _repr_html_(self) -> str:
+        meaning = {
+            "certified": f"wrong with probability at most {self.delta:g}",
+            "posterior": f"wrong with probability at most {self.delta:g}, on average over the prior",
+            "heuristic": "stopped by a threshold without proof",
+            "inconclusive": "the budget ended first",
+            "running": "what looks right now",
+        }[self.status]
+        looks = "Pareto optimal" if self.status in ("certified", "posterior") else "Looks Pareto optimal"
+        title = f"{looks}: {', '.join(self.arms) or 'none'}"
+        words = f"{self.status.capitalize()} after {plural(self.n_pulls, 'pull')}: {meaning}."
+        return markup.block(title, markup.line(words), self._table().to_html())
+
+    def _table(self) -> OptionTable:
+        """The options in the order of the experiment, if the states say which of them are decided; else those decided
+        first."""
+        settled, rest = iter(self.decided), iter(self.undecided)
+        known = sum(state != "open" for state in self.states) == len(self.decided)
+        names = (
+            [next(rest if state == "open" else settled) for state in self.states]
+            if known and self.states
+            else [*self.decided, *self.undecided]
+        )
+        reasons = [("why", [self.reasons.get(name, "") for name in names])] if self.reasons else []
+        front = [name in self.arms for name in names]
+        return OptionTable(names, reasons, front, self.states if known else (), self.probabilities if known else None)
 
 
 class Experiment:
@@ -851,6 +888,38 @@ class Experiment:
     def keep_forecast(self, made: Forecast | None) -> None:
         """One that was made elsewhere, from a copy of the state."""
         self._forecast = made
+
+    # Looking at it
+
+    def to_frame(self) -> Any:
+        """A row for each option: trials, means, state, probability of being optimal; as a DataFrame of pandas.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(("a", "b"), ("gain",), family=Gaussian(variance=1.0))
+        >>> experiment.tell_many([("a", [1.0]), ("b", [0.0])])
+        >>> experiment.to_frame()["gain"].to_dict()
+        {'a': 1.0, 'b': 0.0}
+        """
+        return self._table().to_frame()
+
+    def _repr_html_(self) -> str:
+        named = self._table(signs=True).to_html()
+        states = f"States: {self.meaning}." if self.n_pulls else ""
+        return markup.block(repr(self), markup.line(self.why()), named, markup.line(states, soft=True))
+
+    def _table(self, *, signs: bool = False) -> OptionTable:
+        labels, answer, counts = self.labels, self.recommendation, self.counts.tolist()
+        means = [
+            [mean if n else None for n, mean in zip(counts, column, strict=True)] for column in self.means.T.tolist()
+        ]
+        heads = labels.signed if signs else labels.objectives
+        return OptionTable(
+            labels.arms,
+            [("n", counts), *zip(heads, means, strict=True)],
+            [name in answer.arms for name in labels.arms],
+            answer.states,
+            answer.probabilities,
+        )
 
     # Keeping it
 

@@ -44,6 +44,15 @@ class Labels:
         )
 
     @property
+    def signed(self) -> tuple[str, ...]:
+        """The objectives as heads of a table.
+
+        >>> Labels.make((2, 2), objectives=("gain", "cost"), minimise=("cost",)).signed
+        ('gain (max)', 'cost (min)')
+        """
+        return tuple(f"{name} ({'min' if name in self.minimise else 'max'})" for name in self.objectives)
+
+    @property
     def signs(self) -> Floats:
         """+1 for a maximised objective, -1 for a minimised one: benefit = sign * value, and back."""
         signs: Floats = np.array([-1.0 if name in self.minimise else 1.0 for name in self.objectives])

@@ -1,6 +1,5 @@
 """Pictures. Needs matplotlib: `pip install "prepex[plot]"`."""
 
-import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,24 +9,21 @@ import numpy as np
 
 from prepex import _checks
 from prepex.cone import Cone
+from prepex.drawing import STYLES, draw_limit, figure_class, legend, log_axis
+from prepex.drawing import save as save
 from prepex.errors import InputError
-from prepex.extras import need
 from prepex.judge import Judge
 from prepex.limits import Limit, Sides, limits_of
 from prepex.numerals import plural
 from prepex.problem import Problem
-from prepex.runs import FLOOR_TOL, Runs, check_ending
+from prepex.runs import FLOOR_TOL, Runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg", ".pdf")
 # Arms with names beside their points.
 MOST_NAMES = 12
 RATE = "rate T* log(1/delta), no floor"
-
-# Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
-STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
 
 
 def fronts(
@@ -95,34 +91,10 @@ def fronts(
             draw_limit(axes, limit["weights"], value, label=words)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
-    _legend(figure, *axes.get_legend_handles_labels())
+    legend(figure, *axes.get_legend_handles_labels())
     if path is not None:
         save(figure, path)
     return figure
-
-
-def draw_limit(axes: Any, weights: Sequence[float], value: float, **given: Any) -> None:
-    """The line on which an option just keeps to a limit, weights (2,) of what the axes show; they reach to it."""
-    style = {"color": STYLES[1][0], "linewidth": 1.2, "linestyle": "--", "zorder": 0.5} | given
-    (x, y), across, up = weights, axes.get_xlim(), axes.get_ylim()
-    if y == 0.0:
-        axes.axvline(value / x, **style)
-        across = _reach(across, value / x, axes.get_xscale() == "log")
-    elif x == 0.0:
-        axes.axhline(value / y, **style)
-        up = _reach(up, value / y, axes.get_yscale() == "log")
-    else:
-        axes.plot(across, [(value - x * end) / y for end in across], **style)
-    axes.set(xlim=across, ylim=up)
-
-
-def _reach(ends: tuple[float, float], line: float, log: bool) -> tuple[float, float]:
-    """The ends of an axis, moved so far that a line across it is seen."""
-    if log:
-        low, high = _reach((math.log(ends[0]), math.log(ends[1])), math.log(line), False)
-        return math.exp(low), math.exp(high)
-    edge = 0.03 * abs(ends[1] - ends[0])
-    return min(ends[0], line - edge), max(ends[1], line + edge)
 
 
 def stopping_times(runs: Runs, *, path: str | Path | None = None, tol: float = FLOOR_TOL) -> "Figure":
@@ -186,7 +158,7 @@ def stopping_times(runs: Runs, *, path: str | Path | None = None, tol: float = F
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.25, linewidth=0.6)
     handles, names = panels[0].get_legend_handles_labels()
-    _legend(figure, handles, names)
+    legend(figure, handles, names)
     if path is not None:
         save(figure, path)
     return figure
@@ -275,88 +247,3 @@ def _draw_solid(axes: Any, rays: Any) -> None:
     axes.add_collection3d(Poly3DCollection([*sides, ends], facecolor=STYLES[0][0], edgecolor="0.3", alpha=0.25))
     low, high = np.minimum(rays.min(axis=0), 0.0), np.maximum(rays.max(axis=0), 0.0)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-
-
-def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0) -> None:
-    """Names beside their points (n, 2), where they hide neither each other nor a point; the last ones not at all if
-    there is no room. The axes must have their limits."""
-    figure = axes.figure
-    figure.draw_without_rendering()
-    place = axes.transData.transform(np.asarray(points, dtype=np.float64))
-    frame, scale = axes.get_window_extent(), figure.dpi / 72.0
-    taken: list[tuple[float, float, float, float]] = [
-        (x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in place
-    ]
-    for index, (name, (x, y)) in enumerate(zip(names, place, strict=True)):
-        # About the size of the text: exact extents would need a drawing each.
-        width, height = 0.55 * size * scale * max(len(name), 1), 1.15 * size * scale
-        for right, up in (
-            (1, 1),
-            (1, -1),
-            (-1, 1),
-            (-1, -1),
-            (1, 0),
-            (-1, 0),
-            (0, 2),
-            (0, -2),
-            (1, 3),
-            (1, -3),
-            (-1, 3),
-        ):
-            left = x + 5 * scale if right > 0 else x - 5 * scale - width if right < 0 else x - width / 2
-            low = y - height / 2 + up * (height / 2 + 2 * scale)
-            box = left, low, left + width, low + height
-            inside = (
-                frame.x0 <= box[0] and box[2] <= frame.x1 + 60 * scale and frame.y0 <= box[1] and box[3] <= frame.y1
-            )
-            others = (other for k, other in enumerate(taken) if k != index)
-            if inside and not any(_overlap(box, other) for other in others):
-                taken.append(box)
-                offset = ((left - x) / scale, (low - y) / scale)
-                axes.annotate(
-                    name, points[index], xytext=offset, textcoords="offset points", fontsize=size, color="0.25",
-                    ha="left", va="bottom", annotation_clip=False,
-                )  # fmt: skip
-                break
-
-
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-
-
-def _legend(figure: "Figure", handles: Sequence[Any], names: Sequence[str]) -> None:
-    """Above the axes, in as many columns as fit; the figure grows by the rows beyond the first."""
-    lines = [textwrap.fill(name, 80) for name in names]
-    for columns in range(len(lines), 0, -1):
-        legend = figure.legend(handles, lines, loc="outside upper center", ncols=columns, frameon=False)
-        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
-            break
-        legend.remove()
-    rows = -(-sum(line.count("\n") + 1 for line in lines) // columns)
-    figure.set_figheight(figure.get_figheight() + 0.22 * (rows - 1))
-
-
-def log_axis(axis: Any) -> None:
-    """A logarithmic axis with plain numbers beside it."""
-    from matplotlib.ticker import LogFormatter
-
-    (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
-    axis.set_major_formatter(LogFormatter())
-    axis.set_minor_formatter(LogFormatter())
-
-
-def save(figure: "Figure", path: str | Path) -> None:
-    """Write the figure; the ending of `path` gives the format (png, svg, pdf)."""
-    check_ending(path, FORMATS)
-    try:
-        figure.savefig(path, dpi=160)
-    except (OSError, ValueError) as error:
-        raise InputError(f"path must be a writable png, svg or pdf file, got {str(path)!r}: {error}") from None
-
-
-def figure_class() -> Any:
-    """Matplotlib's Figure without pyplot: no global state, no display, safe in a server."""
-    need("plot", "plots need", "matplotlib")
-    from matplotlib.figure import Figure
-
-    return Figure

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from numpy.typing import ArrayLike
 
-from prepex import _checks, _named
+from prepex import _checks, _named, markup
 from prepex._checks import Floats
 from prepex.cone import Cone
 from prepex.family import Family, Gaussian
@@ -114,6 +115,24 @@ class Problem:
     def pareto_names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(self.labels.arms[k] for k in self.pareto_set)
+
+    def to_frame(self) -> Any:
+        """The means, and which options are Pareto optimal, as a DataFrame of pandas.
+
+        >>> problem = Problem([[1.0, 0.0], [0.0, -0.5]], family=Gaussian(variance=1.0), cone=Cone.orthant(2))
+        >>> problem.to_frame()["pareto"].tolist()
+        [True, False]
+        """
+        return self._table().to_frame()
+
+    def _repr_html_(self) -> str:
+        return markup.block(repr(self), self._table(signs=True).to_html())
+
+    def _table(self, *, signs: bool = False) -> markup.Rows:
+        labels, mask = self.labels, self.cone.pareto_mask(self.benefits).tolist()
+        heads = labels.signed if signs else labels.objectives
+        columns = [*zip(heads, self.means.T.tolist(), strict=True), ("pareto", mask)]
+        return markup.Rows("option", labels.arms, columns, ["in" if optimal else "out" for optimal in mask])
 
     def __repr__(self) -> str:
         size = f"{plural(self.n_arms, 'arm')}, {plural(self.n_objectives, 'objective')}"

@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prepex import markup
 from prepex._checks import Floats
 from prepex.bound import Bound, characteristic_time, check_tol
 from prepex.errors import InputError
 from prepex.extras import need
 from prepex.judge import Judge
 from prepex.limits import Limits
+from prepex.numerals import measured, plural
 from prepex.problem import Problem
 from prepex.tolerance import Size
 
@@ -137,10 +140,26 @@ class Runs:
 
     def to_frame(self) -> Any:
         """The rows as a pandas data frame (needs pandas)."""
-        need("frame", "data frames need", "pandas")
-        import pandas as pd
+        rows = list(self.rows())
+        return markup.frame({name: [row[name] for row in rows] for name in rows[0]})
 
-        return pd.DataFrame(list(self.rows()))
+    def _repr_html_(self) -> str:
+        """The summary, with a floor only if T* is known: it may take long."""
+        known = self._bound[0][1] if self._bound and self.tolerance is None else None
+        cells = self._summaries(lambda delta: math.nan if known is None else known.floor(delta), lambda delta: math.nan)
+        heads = ["rule", "threshold", "delta", "runs", "pulls (mean)", "median", "10-90 %", "wrong", "99 % bound"]
+        rows: list[list[Any]] = []
+        for cell in cells:
+            mean = measured(cell.mean, cell.standard_error, digits=1)
+            middle = f"{cell.q10:,.0f} to {cell.q90:,.0f}"
+            wrong = f"{cell.error_rate:.1%}" if cell.n_censored < cell.n_runs else "-"
+            row = [cell.rule, cell.threshold, f"{cell.delta:g}", cell.n_runs, mean, round(cell.median), middle, wrong]
+            rows.append([*row, f"{cell.error_upper:.1%}", *([] if known is None else [round(cell.floor)])])
+        title = f"{plural(len(self.records), 'trajectory', 'trajectories')} of {self.problem!r}"
+        stopped = sum(cell.n_censored for cell in cells)
+        note = f"{plural(stopped, 'run')} ended at the pull limit and count with it." if stopped else ""
+        table = markup.table([*heads, *([] if known is None else ["floor"])], rows)
+        return markup.block(title, table, markup.line(note, soft=True))
 
     def summary(self, tol: float = FLOOR_TOL) -> list[Summary]:
         """Mean, spread and error rate of each rule, threshold and delta, in the order they were asked for.
@@ -148,6 +167,11 @@ class Runs:
         The floors take a T* to the relative gap `tol`, by its certified lower bound. With many arms that is most of
         the work: a `tol` of 0.01 is quicker.
         """
+        if self.tolerance is None:
+            return self._summaries(lambda delta: self.floor(delta, tol), lambda delta: self.rate(delta, tol))
+        return self._summaries(lambda delta: math.nan, lambda delta: self.rate(delta, tol))
+
+    def _summaries(self, floor: Callable[[float], float], rate: Callable[[float], float]) -> list[Summary]:
         cells: dict[tuple[str, str, float], list[dict[str, Any]]] = {}
         for row in self.rows():
             cells.setdefault((row["rule"], row["threshold"], row["delta"]), []).append(row)
@@ -158,8 +182,8 @@ class Runs:
         return [
             summarise(
                 rows,
-                floor=self.floor(key[2], tol) if self.tolerance is None else float("nan"),
-                rate=self.rate(key[2], tol),
+                floor=floor(key[2]),
+                rate=rate(key[2]),
                 us_per_round=_speed(speed[key[:2]]),
             )
             for key, rows in cells.items()

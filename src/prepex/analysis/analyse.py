@@ -168,7 +168,7 @@ class Analysis:
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """The options with their states; saved if `path` is given (png, svg, pdf)."""
         from prepex.analysis.picture import draw
-        from prepex.plot import save
+        from prepex.drawing import save
 
         figure = draw(self)
         if path is not None:
@@ -176,9 +176,14 @@ class Analysis:
         return figure
 
     def _repr_html_(self) -> str:
-        from prepex.analysis.page import make_body
+        from prepex.analysis.page import make_note
 
-        return make_body(self)
+        return make_note(self)
+
+    def __repr__(self) -> str:
+        from prepex.analysis.text import in_short
+
+        return f"Analysis({self.source}: {in_short(self)})"
 
     def __str__(self) -> str:
         from prepex.analysis.text import in_words

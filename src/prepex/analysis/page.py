@@ -3,15 +3,18 @@
 import html
 from collections.abc import Iterable
 
+from prepex import markup
 from prepex.analysis import text
 from prepex.analysis.analyse import Analysis
 
 STYLE = """
+:root { color-scheme: light dark; --paper: #fff; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 1.8rem; }
-.scroll { overflow-x: auto; } svg { max-width: 100%; height: auto; background: #fff; border-radius: .5rem; }
+.scroll { overflow-x: auto; } svg { max-width: 100%; height: auto; }
 .answer { padding: .8rem 1rem; background: #eef4fb; border-radius: .5rem; overflow-wrap: anywhere; }
-@media (prefers-color-scheme: dark) { body { background: #161616; color: #ddd; } .answer { background: #1d2a3a; } }
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #161616; } body { background: #161616; color: #ddd; } .answer { background: #1d2a3a; } }
 """
 TABLE = """
 table.prepex { border-collapse: collapse; }
@@ -31,8 +34,13 @@ def make_page(found: Analysis) -> str:
     )
 
 
-def make_body(found: Analysis) -> str:
-    """Without head and picture: what a notebook shows."""
+def make_note(found: Analysis) -> str:
+    """What a notebook shows: the same, without the picture and with small heads."""
+    return markup.block(repr(found), make_body(found, "<p><strong>{}</strong></p>"))
+
+
+def make_body(found: Analysis, head: str = "<h2>{}</h2>") -> str:
+    """Without head and picture."""
     families = [f"{name}: {guess.words}" for name, guess in zip(found.objectives, found.families, strict=True)]
     parts = [
         f"<style>{TABLE}</style>",
@@ -41,9 +49,9 @@ def make_body(found: Analysis) -> str:
     ]
     closest = text.changes(found)[: text.MOST]
     if closest:
-        parts += ["<h2>The closest changes</h2>", _list(closest)]
+        parts += [head.format("The closest changes"), _list(closest)]
     if found.given is not None:
-        parts += ["<h2>What was assumed</h2>", _list([*families, *found.notes])]
+        parts += [head.format("What was assumed"), _list([*families, *found.notes])]
     return "".join([*parts, f"<p>{html.escape(found.guarantee)}</p>"])
 
 
@@ -62,13 +70,8 @@ def _list(lines: Iterable[str]) -> str:
 
 def _picture(found: Analysis) -> str:
     """Where matplotlib is there."""
-    import io
-
     try:
         figure = found.plot()
     except ImportError:
         return ""
-    out = io.StringIO()
-    figure.savefig(out, format="svg")
-    svg = out.getvalue()
-    return f"<h2>The options</h2>{svg[svg.index('<svg') :]}"
+    return f"<h2>The options</h2>{markup.svg_of(figure)}"

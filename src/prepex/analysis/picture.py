@@ -8,8 +8,8 @@ import numpy as np
 
 from prepex._checks import Floats
 from prepex.analysis.analyse import Analysis, Arm
+from prepex.drawing import figure_class, log_axis, place_names, staircase
 from prepex.family import LogNormal
-from prepex.plot import figure_class, log_axis, place_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +97,6 @@ def _front(axes: Any, found: Analysis) -> None:
     """The border of what the front dominates, under the cone of the analysis."""
     if found.given is None:
         return
-    from prepex.study.figures import staircase
     from prepex.units import Units
 
     settings = found.given.settings

@@ -8,7 +8,7 @@ from typing import Any
 from prepex.analysis.analyse import Analysis, Arm
 from prepex.analysis.guess import name_of
 from prepex.family import LogNormal
-from prepex.numerals import measured, number
+from prepex.numerals import measured, number, plural
 from prepex.tolerance import in_words as tolerance_words
 
 STATE = {"in": "in", "out": "out", "open": "open", None: "-"}
@@ -82,6 +82,12 @@ def sentences(found: Analysis) -> list[str]:
         if found.rates:
             words.append(f"If {found.rates}, every option is settled already.")
     return words
+
+
+def in_short(found: Analysis) -> str:
+    """How many options, and how they stand."""
+    tally = ", ".join(f"{n} {state}" for state, n in _tally(found.arms).items())
+    return plural(len(found.arms), "option") + (f", {tally}" if tally else "")
 
 
 def changes(found: Analysis) -> list[str]:

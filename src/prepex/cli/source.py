@@ -106,14 +106,13 @@ def make_rules(names: Sequence[str], alternatives: str) -> list[Rule]:
 
 def check_outputs(save: Path | None, plot: Path | None) -> None:
     """Refuse a bad file name, and what is not installed, before hours of simulation, not after."""
-    from prepex import plot as pictures
-    from prepex import runs
+    from prepex import drawing, runs
 
     if save is not None and runs.check_ending(save, runs.FORMATS).suffix == ".parquet":
         runs.need_parquet()
     if plot is not None:
-        runs.check_ending(plot, pictures.FORMATS)
-        pictures.figure_class()
+        runs.check_ending(plot, drawing.FORMATS)
+        drawing.figure_class()
     for path in (save, plot):
         if path is not None and not path.parent.is_dir():
             raise InputError(f"path must be in a folder that exists, got {str(path)!r}")

@@ -1,6 +1,5 @@
 """How many trials will it take? Simulated studies with the settings of the study to come."""
 
-import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from prepex import _checks, _named
+from prepex import _checks, _named, markup
 from prepex._checks import Floats
 from prepex.bound import characteristic_time
 from prepex.errors import InputError
 from prepex.experiment import Experiment
-from prepex.extras import need
 from prepex.family import EXACT, GAUSSIAN, STUDENT
 from prepex.foresight.forecast import percent
 from prepex.foresight.onward import roots_of
@@ -83,10 +81,8 @@ class Plan:
 
     def to_frame(self) -> Any:
         """The rows as a pandas data frame (needs pandas)."""
-        need("frame", "data frames need", "pandas")
-        import pandas as pd
-
-        return pd.DataFrame([row.document for row in self.rows])
+        rows = [row.document for row in self.rows]
+        return markup.frame({name: [row[name] for row in rows] for name in rows[0]})
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write one self-contained HTML file (needs the extra `prepex[plot]`)."""
@@ -98,7 +94,7 @@ class Plan:
     def _repr_html_(self) -> str:
         from prepex.planning.report import rows_table
 
-        return f"<p>{html.escape(self.words)}</p>{rows_table(self)}"
+        return markup.block("How many trials will it take?", markup.line(self.words), rows_table(self))
 
     def __repr__(self) -> str:
         return f"Plan({self.words})"

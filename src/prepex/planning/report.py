@@ -1,11 +1,11 @@
 """A plan as one self-contained HTML file: the answer in short, tables, pictures, and the command that starts it."""
 
 import html
-import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prepex import markup
 from prepex.foresight.forecast import percent
 from prepex.numerals import number, plural
 from prepex.planning.designs import AS_PLANNED
@@ -18,15 +18,17 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0b5c94", "#b3431b", "#5b7f2b", "#7a4fa3", "#8a949e", "#00777f")
 STYLE = """
+:root { color-scheme: light dark; --paper: #fff; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; } th, td { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr { border-bottom: 1px solid #8884; } tr.planned td { font-weight: 600; } .scroll { overflow-x: auto; }
 .answer { padding: 1rem; background: #eef4fb; border-radius: .5rem; } .soft { color: #55616e; }
-svg { max-width: 100%; height: auto; background: #fff; border-radius: .5rem; }
+svg { max-width: 100%; height: auto; }
 pre { overflow: auto; background: #f6f6f6; padding: 1rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 @media (prefers-color-scheme: dark) {
+  :root { --paper: #161616; }
   body { background: #161616; color: #ddd; } .answer { background: #1d2a3a; } pre { background: #222; }
   .soft { color: #a3afbc; }
 }
@@ -230,7 +232,7 @@ def _draw_arms(plan: "Plan") -> str:
 
 
 def _figure(width: float, height: float) -> Any:
-    from prepex.plot import figure_class
+    from prepex.drawing import figure_class
 
     figure: Any = figure_class()(figsize=(width, height), layout="constrained")
     return figure
@@ -241,7 +243,4 @@ def _svg(figure: Any) -> str:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
         axes.set_axisbelow(True)
-    file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None})
-    text = file.getvalue()
-    return text[text.index("<svg") :]
+    return markup.svg_of(figure)

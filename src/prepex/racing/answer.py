@@ -4,6 +4,9 @@ import os
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from prepex import markup
+from prepex.labels import Labels
+from prepex.option_table import OptionTable
 from prepex.racing.book import Book
 from prepex.racing.export import document, text_of
 from prepex.racing.view import View, look
@@ -74,6 +77,31 @@ class Raced:
     def to_markdown(self) -> str:
         """A table."""
         return text_of(self.view, "markdown")
+
+    def to_frame(self) -> Any:
+        """A row for each option: trials, means, state, probability of belonging to the answer; needs pandas."""
+        return self._table(words=False).to_frame()
+
+    def _repr_html_(self) -> str:
+        lines = [markup.line(words) for words in self.words]
+        return markup.block(self.view.name, lines[0], self._table(words=True).to_html(), *lines[1:])
+
+    def _table(self, *, words: bool) -> OptionTable:
+        """With units in words, or as plain numbers."""
+        rows, view = self.view.rows, self.view
+        heads = Labels((), view.objectives, view.minimise).signed if words else view.objectives
+        columns = [
+            [None if value is None else value.words if words else value.mean for value in column]
+            for column in zip(*(row.values for row in rows), strict=True)
+        ]
+        chances = [row.probability for row in rows]
+        return OptionTable(
+            [row.option for row in rows],
+            [("trials", [row.n for row in rows]), *zip(heads, columns, strict=True)],
+            [row.option in self.answer for row in rows],
+            [row.state for row in rows],
+            None if None in chances else [chance for chance in chances if chance is not None],
+        )
 
     def __str__(self) -> str:
         return "\n".join(self.words)

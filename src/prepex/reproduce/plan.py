@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from prepex import __version__, _checks
+from prepex.drawing import figure_class
 from prepex.errors import InputError
-from prepex.plot import figure_class
 from prepex.reproduce import pages
 from prepex.reproduce.catalogue import FIGURES, check_size, find
 from prepex.reproduce.cell import Cell, Row

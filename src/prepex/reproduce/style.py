@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from prepex.plot import figure_class
+from prepex.drawing import figure_class
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

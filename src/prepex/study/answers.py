@@ -1,9 +1,13 @@
 """What a study answers."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from prepex import markup
 from prepex.experiment import Recommendation
 from prepex.foresight.forecast import Forecast
+from prepex.numerals import plural
+from prepex.option_table import OptionTable
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,32 @@ class Status:
     def done(self) -> bool:
         """Has it stopped?"""
         return self.recommendation.status != "running"
+
+    def to_frame(self) -> Any:
+        """A row for each option: outcomes, means, state, probability of being optimal; as a DataFrame of pandas."""
+        return self.table.to_frame()
+
+    @property
+    def table(self) -> OptionTable:
+        """The options."""
+        means = zip(*(mean or (None,) * len(self.objectives) for mean in self.means.values()), strict=True)
+        chances = None if self.probabilities is None else list(self.probabilities.values())
+        return OptionTable(
+            list(self.counts),
+            [("n", list(self.counts.values())), *zip(self.objectives, map(list, means), strict=True)],
+            [name in self.recommendation.arms for name in self.counts],
+            list(self.states.values()),
+            chances,
+        )
+
+    def _repr_html_(self) -> str:
+        title = f"{self.name}: {self.recommendation.status}, {plural(self.n_pulls, 'outcome')}"
+        waits = f"{plural(self.waiting, 'outcome')} told and waiting" if self.waiting else ""
+        out = f"{plural(self.out, 'pull')} out" if self.out else ""
+        parts = [part for part in (out, waits) if part]
+        lines = [". ".join(parts), self.forecast.words if self.forecast else "", self.warning or "", self.clock or ""]
+        told = markup.line(f"States: {self.meaning}.", soft=True)
+        return markup.block(title, *map(markup.line, lines), self.table.to_html(), told)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,15 @@
 They draw what the dashboard draws, from the same document (picture.py).
 """
 
-import io
 from collections.abc import Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from prepex._checks import Floats
+from prepex.drawing import draw_limit, figure_class, log_axis, staircase
+from prepex.markup import svg_of
 from prepex.study.history import Past
 from prepex.units import Units
 
@@ -99,21 +100,6 @@ def border(mean: Sequence[float], size: float, covariance: Floats, pair: tuple[i
     return np.array([mean[q] for q in pair]) + size * np.stack([np.cos(turn), np.sin(turn)], axis=1) @ root.T
 
 
-def staircase(points: Floats, facets: Floats, far: float) -> Floats:
-    """The border of what points (n, 2) dominate under a cone with two facets: a staircase in facet scores.
-
-    >>> staircase(np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2), 9.0).tolist()
-    [[-9.0, 1.0], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [1.0, -9.0]]
-    """
-    scores = points @ facets.T
-    scores = scores[np.lexsort((-scores[:, 1], scores[:, 0]))]
-    steps = [scores[0] - (far, 0.0), scores[0]]
-    for before, after in pairwise(scores):
-        steps += [np.array([before[0], after[1]]), after]
-    steps.append(scores[-1] - (0.0, far))
-    return np.array(steps) @ np.linalg.inv(facets).T
-
-
 def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair: tuple[int, int]) -> None:
     design = picture["design"]
     names = design["objectives"]
@@ -142,8 +128,6 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
 
 def _draw_limit(axes: Any, limit: dict[str, Any], pair: tuple[int, int]) -> None:
     """A line, if the limit is on these two objectives alone."""
-    from prepex.plot import draw_limit
-
     weights = [limit["weights"][q] for q in pair]
     if any(weights) and not any(weight for q, weight in enumerate(limit["weights"]) if q not in pair):
         draw_limit(axes, weights, limit["value"], color=NEEDED)
@@ -180,8 +164,6 @@ def _units(design: dict[str, Any]) -> Units:
 
 def _scale(axes: Any, design: dict[str, Any], shown: Sequence[int]) -> None:
     """Logarithmic where outcomes are compared so."""
-    from prepex.plot import log_axis
-
     for axis, q in zip((axes.xaxis, axes.yaxis), shown):
         if design["objectives"][q] in design["logs"]:
             log_axis(axis)
@@ -207,8 +189,6 @@ def _short(name: str, most: int) -> str:
 
 
 def _figure(width: float, height: float) -> Any:
-    from prepex.plot import figure_class
-
     return figure_class()(figsize=(width, height), layout="constrained")
 
 
@@ -217,7 +197,4 @@ def _svg(figure: Any) -> str:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
         axes.set_axisbelow(True)
-    out = io.StringIO()
-    figure.savefig(out, format="svg")
-    text = out.getvalue()
-    return text[text.index("<svg") :]
+    return svg_of(figure)

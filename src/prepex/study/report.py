@@ -14,6 +14,7 @@ from prepex.study.picture import promise_words
 from prepex.tolerance import in_words
 
 STYLE = """
+:root { color-scheme: light dark; --paper: #fff; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }
 h1 { font-size: 1.6rem; overflow-wrap: anywhere; } h2 { font-size: 1.2rem; margin-top: 2rem; }
 table { border-collapse: collapse; } th, td { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
@@ -21,9 +22,10 @@ td { overflow-wrap: anywhere; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr { border-bottom: 1px solid #8884; } tr.front td { font-weight: 600; } .scroll { overflow-x: auto; }
 .answer { padding: 1rem; background: #eef4fb; border-radius: .5rem; overflow-wrap: anywhere; } .soft { color: #55616e; }
-svg { max-width: 100%; height: auto; background: #fff; border-radius: .5rem; }
+svg { max-width: 100%; height: auto; }
 pre { overflow: auto; background: #f6f6f6; padding: 1rem; font-size: .8rem; max-height: 30rem; }
 @media (prefers-color-scheme: dark) {
+  :root { --paper: #161616; }
   body { background: #161616; color: #ddd; } .answer { background: #1d2a3a; } pre { background: #222; }
   .soft { color: #a3afbc; }
 }

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from prepex import __version__, _checks, _named, tables
+from prepex import __version__, _checks, _named, markup, tables
 from prepex.any_cone import Regions, states_under
 from prepex.any_cone import State as AnyCone
 from prepex.choice import Choice
@@ -507,6 +507,25 @@ class Study:
             if born is None or of not in (None, born.hash):
                 raise NoStudyError("study must exist, got one that has been deleted")
             return summary.list_observations(log, first, last), log.position
+
+    def to_frame(self) -> Any:
+        """A row for each pull, in the order of the log: who was asked and told what, and when (needs pandas).
+
+        For a row an option: `status().to_frame()`.
+        """
+        with self._session.reading() as (state, log):
+            rows, objectives = summary.list_observations(log, 0, log.position), state.experiment.labels.objectives
+        names = ("arm", "state", "n", "asked", "asked_by", "told", "told_by")
+        columns = [(name, [getattr(row, name) for row in rows]) for name in names]
+        outcomes = [(name, [row.values.get(name) for row in rows]) for name in objectives]
+        return markup.Rows("pull", [row.pull for row in rows], [*columns, *outcomes]).to_frame()
+
+    def _repr_html_(self) -> str:
+        with self._session.reading() as (state, _):
+            # Its own words alone: a notebook may be handed on, and has no tokens.
+            status, why = summary.make_status(self.name, state), state.experiment.why()
+        title = f"{self.name}: {status.recommendation.status}"
+        return markup.block(title, markup.line(why), status.table.to_html())
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the log as JSON lines; returns how many."""
