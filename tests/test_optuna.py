@@ -114,8 +114,26 @@ def test_failed_pruned_and_repeated_trials():
     study.optimize(objective, n_trials=7, catch=ValueError)
     found = bridge.confirm(study, partial(noisy, 0.1), tolerance=0.3)
     assert {trial.number for trial in found.trials} == {0, 1, 6} and set(found.front) >= {0, 1}
-    assert "Left out: 1 pruned trial, 2 failed trials." in found.notes
+    assert "Trials left out: 1 pruned, 2 failed." in found.notes
     assert "1 trial with the parameters of an earlier one: they count as one option." in found.notes
+
+
+def test_values_that_are_no_numbers():
+    def objective(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return x, float("inf") if x > 0.9 else 1.0 - x
+
+    study = optuna.create_study(directions=["minimize", "minimize"])
+    for x in (0.1, 0.95, 0.99):
+        study.enqueue_trial({"x": x})
+    study.optimize(objective, n_trials=3)
+    with pytest.raises(InputError, match="2 or more trials with different parameters"):
+        bridge.confirm(study, objective)
+    from prepex.optuna.candidates import find_candidates
+
+    study.enqueue_trial({"x": 0.5})
+    study.optimize(objective, n_trials=1)
+    assert find_candidates(study, 5, None).notes == ("Trials left out: 2 without finite values.",)
 
 
 def test_names_directions_families_and_noiseless_objectives():

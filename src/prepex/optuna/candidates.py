@@ -84,16 +84,17 @@ def _complete(study: Any, n_objectives: int) -> tuple[list[Any], Floats, list[st
     for trial in study.trials:
         values = trial.values if trial.state.name == "COMPLETE" else None
         if values is None or len(values) != n_objectives or not np.all(np.isfinite(values)):
-            word = "without finite values" if trial.state.name == "COMPLETE" else trial.state.name.lower()
+            state = trial.state.name.lower()
+            word = {"complete": "without finite values", "fail": "failed"}.get(state, state)
             left[word] = left.get(word, 0) + 1
             continue
         seen = first.setdefault(repr(sorted(trial.params.items())), (trial, []))[1]
         again += len(seen) > 0
         seen.append(np.asarray(values, dtype=np.float64))
+    others = ", ".join(f"{n} {word}" for word, n in left.items())
     if not first:
-        states = ", ".join(f"{n} {word}" for word, n in left.items()) or "no trials"
-        raise InputError(f"study must have trials that ended with values, got {states}")
-    notes = [f"Left out: {', '.join(f'{plural(n, word_of(word))}' for word, n in left.items())}."] if left else []
+        raise InputError(f"study must have trials that ended with values, got {others or 'no trials'}")
+    notes = [f"Trials left out: {others}."] if left else []
     if again:
         notes.append(f"{plural(again, 'trial')} with the parameters of an earlier one: they count as one option.")
     return (
@@ -101,15 +102,6 @@ def _complete(study: Any, n_objectives: int) -> tuple[list[Any], Floats, list[st
         np.array([np.mean(seen, axis=0) for _, seen in first.values()]),
         notes,
     )
-
-
-def word_of(state: str) -> str:
-    """A trial that did not end well, in words.
-
-    >>> word_of("fail"), word_of("pruned")
-    ('failed trial', 'pruned trial')
-    """
-    return f"{ {'fail': 'failed'}.get(state, state) } trial" if " " not in state else f"trial {state}"
 
 
 def _behind(cone: Cone, benefits: Floats, front: Any) -> Floats:
