@@ -23,6 +23,7 @@ Legend
               A row that is a limit is a test of one arm: of the arm itself, named twice; of the other, which must break
               it (IN_FRONT) or meet it (OUT_OF_FRONT)
     own       1 if the last margin is that of the pilot's answer          (1,)
+    held      the tests in `last`, when they were found last (hold.py)
 """
 
 from typing import Any, NamedTuple
@@ -42,6 +43,7 @@ from prepex._kernels.deal import (
     weigh_broken,
     weigh_front,
 )
+from prepex._kernels.hold import Held, hold, make_held, still_below
 from prepex._kernels.instance import Floats, Instance, Int, Ints, gap, met_ratio, noiseless, over_ratio, ratio
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws.fresh import CERTAIN, add_law_fresh, end_law_pilot
@@ -72,6 +74,7 @@ class Scratch(NamedTuple):
     last: Ints
     found: Ints
     own: Ints
+    held: Held
 
 
 def make_scratch(K: int, n_rows: int) -> Scratch:
@@ -85,6 +88,7 @@ def make_scratch(K: int, n_rows: int) -> Scratch:
         np.full((2, 4), -1, dtype=np.int64),
         np.full(4, -1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
+        make_held(K, n_rows),
     )
 
 
@@ -334,6 +338,7 @@ def margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding:
     binding[:] = -1
     for place in range(4):
         last[0, place] = last[1, place] = -1
+    scratch.held.value[0] = scratch.held.value[1] = np.inf
     take_answer(inst, deal, guide, False)
     if inst.mask.size == 1 and not has_limits(inst):
         return np.inf
@@ -350,19 +355,25 @@ def margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding:
 
 
 @part
-def binds(fresh: Fresh, deal: Deal, scratch: Scratch, binding: Ints, goal: float) -> bool:
+def binds(fresh: Fresh, deal: Deal, scratch: Scratch, own: Int, goal: float) -> bool:
     """Is the test that bound last, for the answer that `fresh` has, still below the goal, by more than rounding?"""
-    inst = fresh.inst
+    inst, binding = fresh.inst, scratch.last[own]
     if binding[BETTER] < 0:
         return False
     out = binding[KIND] == OUT_OF_FRONT
     k, other = (binding[WORSE], binding[BETTER]) if out else (binding[BETTER], binding[WORSE])
     price = closed_price(deal, inst, k, moved(deal, inst.mask))
     need = goal + price - CLOSE_CALL * (1.0 + abs(goal) + price)
+    if inst.mask[k] and has_limits(inst) and weakest_met(fresh, k)[0] < need:
+        return True
+    if inst.mask[k] and other == k:
+        return False
+    if still_below(inst, scratch.held, own, k, other, need):
+        return True
+    if hold(fresh, deal, k, other, scratch.weight, scratch.held, own) < need:
+        return True
     if inst.mask[k]:
-        if has_limits(inst) and weakest_met(fresh, k)[0] < need:
-            return True
-        return other != k and join_front(fresh, deal, k, other, scratch, need)[0] < need
+        return join_front(fresh, deal, k, other, scratch, need)[0] < need
     rival = other
     if not inst.mask[other]:
         rival = inst.front[0] if inst.size[0] > 0 else np.int64(-1)
@@ -373,12 +384,12 @@ def binds(fresh: Fresh, deal: Deal, scratch: Scratch, binding: Ints, goal: float
 def may_reach(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, goal: float) -> bool:
     """Can the margin be at least `goal`? No, if the test that bound it last is below: one test in place of all."""
     take_answer(fresh.inst, deal, guide, False)
-    if not binds(fresh, deal, scratch, scratch.last[0], goal):
+    if not binds(fresh, deal, scratch, np.int64(0), goal):
         return True
     if not tries_both(fresh.inst, deal, guide):
         return False
     take_answer(fresh.inst, deal, guide, True)
-    low = binds(fresh, deal, scratch, scratch.last[1], goal)
+    low = binds(fresh, deal, scratch, np.int64(1), goal)
     take_answer(fresh.inst, deal, guide, False)
     return not low
 

@@ -269,25 +269,28 @@ def half_normal(z: float) -> tuple[float, float, float, float]:
     return p, square, first, second
 
 
-@kernel
+@part
 def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, k: Int, low: float, high: float) -> float:
-    """e_f(i over j) in the test of arm k, exactly if it is between low and high; else a bound that is not.
+    """e_f(i over j) in the test of arm k, exactly if it is between low and high; else a bound that is not."""
+    return minimise_known(fresh, i, j, f, k, low, high)[0]
 
-    Safeguarded Newton on the convex function of y = x_i - x.
-    """
+
+@kernel
+def minimise_known(fresh: KnownFresh, i: Int, j: Int, f: Int, k: Int, low: float, high: float) -> tuple[float, float]:
+    """(e_known, the y at which it is, if it is exact): safeguarded Newton on the convex function of y = x_i - x."""
     inst, grid = fresh.inst, fresh.grid
     V, N, shrink, soft = inst.V, inst.N, grid.shrink, grid.soft
     J = grid.rho.size
     ahead = gap(inst, i, j, f)
     if not ahead > 0.0:
-        return -np.inf
+        return -np.inf, 0.0
     # At the pooled mean Phi <= 1, and z^2 / 2 sums to at most the likelihood ratio.
     value = LOG_4 + ratio(inst, i, j, f) + shrink[i, J - 1] + shrink[j, J - 1]
     if value <= low:
-        return value
+        return value, 0.0
     lower, r, y, left, right = survey(fresh, i, j, f, k)
     if lower >= high:
-        return lower
+        return lower, y
     own, other = V[i, f] * N[i], V[j, f] * N[j]
     # A start: a few steps for one rho cost less than one step for all.
     c, d = 1.0 / np.sqrt(own * soft[i, r]), 1.0 / np.sqrt(other * soft[j, r])
@@ -321,7 +324,7 @@ def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, k: Int, low: float, high:
         first /= total
         second = second / total - first * first
         if value <= low:
-            return value
+            return value, y
         # The tangent, followed to the end of the bracket.
         if first > 0.0:
             right = y
@@ -330,12 +333,12 @@ def e_known(fresh: KnownFresh, i: Int, j: Int, f: Int, k: Int, low: float, high:
             left = y
             lower = max(lower, value + first * (right - y))
         if lower >= high:
-            return lower
+            return lower, y
         if first * first <= 2.0 * second * PRECISION * (1.0 + abs(value)):
-            return value
+            return value, y
         y -= first / second
         if not left < y < right or (turn >= PATIENCE and turn % 2 == 0):
             y = 0.5 * (left + right)
             if y <= left or y >= right:
                 break
-    return lower
+    return lower, y
