@@ -187,6 +187,41 @@ def test_evidence_without_end_is_written_as_a_number():
     assert experiment.done and not problems(experiment, rows)
 
 
+def told(experiment, values, most=300):
+    """Rows of (arm, outcome) until the experiment ends, or so many."""
+    rows = []
+    while not experiment.done and len(rows) < most:
+        arm = experiment.labels.arms.index(experiment.ask())
+        rows.append((arm, values[arm]))
+        experiment.tell(*rows[-1])
+    return rows
+
+
+@pytest.mark.parametrize("threshold", [Certified(), Certified(closed=False)], ids=("closed", "plain"))
+@pytest.mark.parametrize("limited", [False, True])
+def test_options_that_are_equal_without_noise_are_both_in_the_answer(threshold, limited):
+    """Neither dominates the other, and that is known: the experiment ends."""
+    values = [[1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [5.0, -9.0]]
+    options = {"at_least": {"v": -2.0}} if limited else {}
+    experiment = Experiment(("a", "b", "c", "d"), ("u", "v"), family=Exact(), threshold=threshold, **options)
+    rows = told(experiment, values)
+    assert experiment.done and experiment.recommendation.arms == (("a", "b") if limited else ("a", "b", "d"))
+    # The pilot sees that nothing is in doubt: it is not longer than it must be.
+    assert len(rows) == threshold.pilot_pulls(4) + 4
+    assert not problems(experiment, rows)
+    made = make_certificate(Config.make("x", experiment, None, None), experiment, 0, "0" * 64)
+    given = json.loads(json.dumps(made))
+    for wrong in ("a", "b"):
+        assert not check(exchanged(given, wrong, given["evidence"])).ok
+        exchanged(given, wrong, given["evidence"])
+
+
+def test_options_that_are_equal_but_for_noise_are_not_known_to_be():
+    experiment = Experiment(("a", "b"), ("u", "v"), family=Product([Gaussian(variance=1.0), Exact()]))
+    told(experiment, [[1.0, 2.0], [1.0, 2.0]], most=60)
+    assert not experiment.done and experiment.reached < 0
+
+
 def test_a_wrong_test_is_named_in_words():
     experiment = Experiment(("a", "b"), ("u",), family=Gaussian(variance=1.0), threshold=Certified(pilot=1))
     experiment.tell_many([(0, [9.0]), (1, [0.0]), (0, [8.0]), (1, [0.5])])

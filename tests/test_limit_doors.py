@@ -116,20 +116,35 @@ def test_options_that_are_certified_to_break_a_limit_are_left_alone():
     # Dose 1 is hard to place on the front, and easy to see as harmful.
     means = np.array([[1.0, 0.1], [1.02, 1.5], [0.95, 0.12]])
     free = trial(means=means, **LIMITED, n_pulls=800, threshold=Certified(pilot=3))
-    kind = trial(means=means, **LIMITED, n_pulls=800, threshold=Certified(pilot=3), avoid_infeasible=True)
+    kind = trial(means=means, **LIMITED, n_pulls=800, avoid_infeasible=True)
     assert kind._standing().broken() == {1}
     assert kind.counts[1] < 0.5 * free.counts[1]
     # Asking twice gives the same, and n at once what n times one would.
     assert kind.choose(3, [0, 0, 0]) == kind.choose(3, [0, 0, 0])
     assert 1 not in kind.choose(20, [0, 0, 0])
+    # Nothing is certified during a pilot: it is short if nobody said how long it is to be, and the document says so.
+    assert kind.settings()["threshold"]["pilot"] == 3
     again = Experiment.from_json(kind.to_json())
     assert again.settings()["avoid_infeasible"] is True and again.choose(5, [0, 0, 0]) == kind.choose(5, [0, 0, 0])
+
+
+def test_the_pilot_is_short_unless_it_was_given():
+    given = {"at_most": {"harm": 0.5}, "family": Gaussian(variance=1.0), "avoid_infeasible": True}
+    made = Settings.make(3, ("gain", "harm"), **given)
+    assert made.threshold == Certified(pilot=3) and Settings.from_document(made.to_document()).threshold.pilot == 3
+    assert Settings.make(3, ("gain", "harm"), **given, threshold=Certified(pilot=6)).threshold.pilot == 6
+    assert Settings.make(3, ("gain", "harm"), **given | {"avoid_infeasible": False}).threshold == Certified()
+    # A document from before has the pilot that it had.
+    old = made.to_document() | {
+        "threshold": Settings.make(2, 1, family=Gaussian(variance=1.0)).to_document()["threshold"]
+    }
+    assert Settings.from_document(old).threshold == Certified() and Settings.from_document(old).avoid_infeasible
 
 
 @pytest.mark.parametrize("rule", [FraPPE(), InformationDirected(follow="evidence"), Oracle(allocation=(0.1, 0.8, 0.1))])
 def test_whatever_the_rule(rule):
     means = np.array([[1.0, 0.1], [1.02, 2.0], [0.95, 0.12]])
-    asked = {"avoid_infeasible": True, "sampling": rule, "threshold": Certified(pilot=3)}
+    asked = {"avoid_infeasible": True, "sampling": rule}
     kind = trial(means=means, **LIMITED, n_pulls=200, **asked)
     assert kind._standing().broken() == {1} and 1 not in kind.choose(30, [0, 0, 0])
 

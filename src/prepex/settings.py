@@ -6,7 +6,7 @@ A key that is not used is not written, so that documents of before stay as they 
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict, TypeVar
 
 import numpy as np
@@ -147,7 +147,7 @@ class Settings:
             sampling=_checks.instance(
                 "sampling", InformationDirected() if sampling is None else sampling, Rule
             ).ordered(labels.arms),
-            threshold=ordered_threshold(threshold, labels, family),
+            threshold=hastened(ordered_threshold(threshold, labels, family), avoid_infeasible),
             tolerance=check_tolerance(tolerance, cone, labels, family.units(sizes[1])),
             limits=limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family),
             avoid_infeasible=_checks.instance("avoid_infeasible", avoid_infeasible, bool),
@@ -201,15 +201,15 @@ class Settings:
     def from_document(cls, given: Mapping[str, Any]) -> "Settings":
         """What `to_document` wrote; other keys are not looked at."""
         with document.damaged():
-            labels = given["labels"]
-            return cls.make(
+            labels, threshold = given["labels"], document.threshold(given["threshold"])
+            made = cls.make(
                 tuple(labels["arms"]),
                 tuple(labels["objectives"]),
                 family=document.family(given["family"]),
                 cone=document.cone(given["cone"]),
                 delta=given["delta"],
                 sampling=document.rule(given["sampling"]),
-                threshold=document.threshold(given["threshold"]),
+                threshold=threshold,
                 minimise=tuple(labels["minimise"]),
                 seed=given["seed"],
                 max_pulls=given["max_pulls"],
@@ -219,6 +219,13 @@ class Settings:
                 avoid_infeasible=given.get("avoid_infeasible", False),
                 known=given.get("known"),
             )
+            # The pilot is as long as it was when this was written.
+            return replace(made, threshold=threshold) if isinstance(threshold, Certified) else made
+
+    def avoiding(self) -> "Settings":
+        """The same with `avoid_infeasible`."""
+        require_avoidable(self.limits, self.threshold)
+        return replace(self, avoid_infeasible=True, threshold=hastened(self.threshold, True))
 
 
 def require_avoidable(limits: Limits | None, threshold: Threshold) -> None:
@@ -226,6 +233,12 @@ def require_avoidable(limits: Limits | None, threshold: Threshold) -> None:
     if limits is None or not isinstance(threshold, Certified):
         what = "no limit" if limits is None else f"the threshold {threshold.name}"
         raise InputError(f"avoid_infeasible must come with a limit and the certified threshold, got {what}")
+
+
+def hastened(threshold: Threshold, avoid_infeasible: bool) -> Threshold:
+    """With a short pilot, if it was left open, where an option is to be left alone once it is certified to break a
+    limit: nothing is certified during the pilot."""
+    return threshold.with_short_pilot() if avoid_infeasible and isinstance(threshold, Certified) else threshold
 
 
 def ordered_threshold(given: Any, labels: Labels, family: Family) -> Threshold:

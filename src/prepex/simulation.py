@@ -31,7 +31,7 @@ from prepex.problem import Problem
 from prepex.run import Setting
 from prepex.runs import Record, Runs
 from prepex.sampling import Oracle, Rule
-from prepex.settings import require_avoidable
+from prepex.settings import hastened, require_avoidable
 from prepex.standing import Standing
 from prepex.stopping import Certified, Own, Posterior, Threshold, as_threshold
 from prepex.tolerance import Tolerance, as_given, check_tolerance
@@ -142,6 +142,7 @@ def simulate(
     if _checks.instance("avoid_infeasible", avoid_infeasible, bool):
         for threshold in thresholds:
             require_avoidable(bounds, threshold)
+        thresholds = tuple(hastened(threshold, True) for threshold in thresholds)
     jobs: list[Job] = []
     for rule in rules:
         name = rule.name

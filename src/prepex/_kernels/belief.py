@@ -7,7 +7,7 @@ import numpy as np
 from prepex._kernels.instance import Floats, Ints
 
 # Terms of the bound that are looked at first.
-WATCHED = 12
+WATCHED = 32
 
 
 class Belief(NamedTuple):

@@ -1,7 +1,7 @@
 """How long a certified test that is below the goal surely stays there, so that it need not be found at every pull.
 
-exp A_k is an integral over lambda >= 0 of exp(lambda D - lambda^2 s^2 N / 2), D = N u (mixture.py). n more outcomes that
-add d to D multiply the integrand by exp(lambda d - lambda^2 s^2 n / 2), at most by
+exp A_k is an integral over lambda >= 0 of exp(lambda D - lambda^2 s^2 N / 2), D = N u (mixture.py). n more outcomes
+that add d to D multiply the integrand by exp(lambda d - lambda^2 s^2 n / 2), at most by
 
     exp(gain),   gain = d_+^2 / (2 s^2 n).
 

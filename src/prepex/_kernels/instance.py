@@ -193,6 +193,15 @@ def noiseless(inst: Instance, a: Int, j: Int, f: Int) -> bool:
 
 
 @part
+def surely_equal(inst: Instance, i: Int, j: Int) -> bool:
+    """Are two arms known to be equal on every facet, without error? Then neither dominates the other."""
+    equal = True
+    for f in range(inst.n_facets):
+        equal = equal and noiseless(inst, i, j, f) and gap(inst, i, j, f) == 0.0
+    return equal
+
+
+@part
 def over_ratio(inst: Instance, j: Int, i: Int, f: Int) -> float:
     """The same for j to dominate i: where nothing is noise, to be level is enough."""
     return np.inf if noiseless(inst, j, i, f) and gap(inst, j, i, f) >= 0.0 else ratio(inst, j, i, f)

@@ -4,7 +4,8 @@
     in the answer is      min( min_c e_c(i),  min_{j != i} log( sum_f v_f exp e_f(i over j) + sum_c v_c exp e_-c(j) ) ),
     outside it            log( sum_c p_c exp e_-c(i) + sum_{j in P} pi_ij exp min(min_f e_f(j over i), min_c e_c(j)) ),
 
-e the evidence of the model's tests (mixture.py, laws/test.py, alone.py), weights and prices as in deal.py. Of the terms
+e the evidence of the model's tests (mixture.py, laws/test.py, alone.py), certain where two arms are known to be equal
+without error: neither dominates the other. Weights and prices as in deal.py. Of the terms
 of a sum those with e > 0 count, or the largest alone if that is more; in the plain rule always the largest alone. Every
 arm first has an outlook, a lower bound and the likely rival; then the arms are solved, the lowest bound first, until no
 bound is below the smallest solved test.
@@ -44,7 +45,18 @@ from prepex._kernels.deal import (
     weigh_front,
 )
 from prepex._kernels.hold import Held, hold, make_held, still_below
-from prepex._kernels.instance import Floats, Instance, Int, Ints, gap, met_ratio, noiseless, over_ratio, ratio
+from prepex._kernels.instance import (
+    Floats,
+    Instance,
+    Int,
+    Ints,
+    gap,
+    met_ratio,
+    noiseless,
+    over_ratio,
+    ratio,
+    surely_equal,
+)
 from prepex._kernels.jit import by_model, kernel, part
 from prepex._kernels.laws.fresh import CERTAIN, add_law_fresh, end_law_pilot
 from prepex._kernels.laws.test import e_law
@@ -119,7 +131,7 @@ def join_front(fresh: Fresh, deal: Deal, i: Int, j: Int, scratch: Scratch, limit
     rows, m = term.size, inst.n_facets
     weigh_front(deal, inst, i, j, weight)
     start: Int = furthest(inst, i, j)
-    top, where = -np.inf, start
+    top, where, equal = -np.inf, start, surely_equal(inst, i, j)
     for turn in range(rows):
         # The facet of the largest ratio first, in exchange for facet 0.
         r: Int = np.int64(turn)
@@ -127,7 +139,7 @@ def join_front(fresh: Fresh, deal: Deal, i: Int, j: Int, scratch: Scratch, limit
             r = start if turn == 0 else np.int64(0)
         paid, e = np.log(weight[r]), -np.inf
         if r < m:
-            e = e_value(fresh, i, j, r, i, min(top - paid, 0.0), limit - paid)
+            e = CERTAIN if equal else e_value(fresh, i, j, r, i, min(top - paid, 0.0), limit - paid)
         elif inst.S[j, r] < 0.0:
             e = fresh.alone[j, r - m]
         term[r] = e + paid if e > 0.0 else -np.inf

@@ -13,7 +13,7 @@ import numpy as np
 
 from prepex._kernels.alone import has_limits
 from prepex._kernels.deal import CERTAIN, CLOSED, EQUAL, SEEN, Deal, rival_appeal
-from prepex._kernels.instance import Floats, Instance, Int, broken_ratio, met_ratio, over_ratio, ratio
+from prepex._kernels.instance import Floats, Instance, Int, broken_ratio, met_ratio, over_ratio, ratio, surely_equal
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.margin import Fresh, end_pilot
 
@@ -32,7 +32,7 @@ def decide(inst: Instance, i: Int) -> float:
                 most = broken_ratio(inst, np.int64(j))
                 for f in range(m):
                     most = max(most, ratio(inst, i, j, f))
-                low = min(low, most)
+                low = min(low, CERTAIN if surely_equal(inst, i, j) else most)
         return low
     return max(broken_ratio(inst, i), dominated(inst, i))
 

@@ -18,7 +18,8 @@ Legend
     mean      of the prior, less the origin                                 (L,)
     law       the conjugate prior of each objective, less the origin        (L, 4)
     S, V      means and variances of scores, with the prior: scratch        (K, m)
-    watch     the largest terms when all were summed last, `size` then: a shortcut, no part of the state    (WATCHED, 2)
+    watch     the largest terms when all were summed last, by `size` then, the one that was enough last in front: a
+              shortcut, no part of the state                                (WATCHED, 2)
 """
 
 import math
@@ -42,6 +43,8 @@ FAR, DEPTH, NOWHERE = 8.0, 16, 37.5
 # part of the draws it shows that they are too many.
 GROWTH, SHARE, WORTH, FEW = 1.04, 0.1, 500.0, 16
 LOOK = 4
+# A sum of probabilities may be off by so much of itself.
+ROUNDING = 1e-12
 
 
 @part
@@ -136,13 +139,14 @@ def outside_term(inst: Instance, S: Floats, V: Floats, i: Int) -> float:
 
 @part
 def keep_term(watch: Ints, size: Floats, value: float, i: Int, j: Int) -> None:
-    """One of the largest terms, in the place of the least of those kept."""
-    least = 0
-    for w in range(1, size.size):
-        if size[w] < size[least]:
-            least = w
-    if value > size[least]:
-        size[least], watch[least, 0], watch[least, 1] = value, i, j
+    """One of the largest terms, the largest first."""
+    place = size.size - 1
+    if not value > size[place]:
+        return
+    while place > 0 and value > size[place - 1]:
+        size[place], watch[place, 0], watch[place, 1] = size[place - 1], watch[place - 1, 0], watch[place - 1, 1]
+        place -= 1
+    size[place], watch[place, 0], watch[place, 1] = value, i, j
 
 
 @part
@@ -174,11 +178,14 @@ def surety_known(course: Course, level: float, more: float) -> float:
     belief, inst = course.belief, course.near.inst
     S, V = (inst.S, inst.V) if belief.flat else (belief.S, belief.V)
     if level > 0.0:
-        # Mostly a few terms show that it is too early. They are distinct, and each is part of the sum.
-        most, total = np.exp(-level), 0.0
+        # Mostly the largest term shows that it is too early, or a few. They are distinct, and each is part of the sum,
+        # of which rounding is no part.
+        most, total = np.exp(-level) * (1.0 + ROUNDING), 0.0
         for w in range(belief.size.size):
             i, j = belief.watch[w, 0], belief.watch[w, 1]
-            if i < 0 or inst.mask[i] != (j >= 0):
+            if i < 0:
+                break
+            if inst.mask[i] != (j >= 0):
                 continue
             if not belief.flat:
                 put_posterior(course, i)
@@ -187,6 +194,9 @@ def surety_known(course: Course, level: float, more: float) -> float:
                         put_posterior(course, np.int64(k))
             total += member_term(inst, S, V, i, j) if j >= 0 else outside_term(inst, S, V, i)
             if total > most:
+                if w > 0:
+                    belief.watch[w, 0], belief.watch[w, 1] = belief.watch[0, 0], belief.watch[0, 1]
+                    belief.watch[0, 0], belief.watch[0, 1] = i, j
                 return -np.log(total)
     if not belief.flat:
         for k in range(inst.N.size):

@@ -36,7 +36,7 @@ def begin_study(
     if options["max_pulls"] is not None:
         settings = replace(settings, max_pulls=_checks.whole("max_pulls", options["max_pulls"], low=len(found.arms)))
     if options["avoid_infeasible"]:
-        settings = replace(settings, avoid_infeasible=True)
+        settings = settings.avoiding()
     seconds = None if lease is None else wizard.parse_lease(lease)
     study = Study.create(storage, name, settings, lease=seconds, max_waiting=max_waiting, actor=actor)
     try:

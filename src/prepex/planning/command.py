@@ -10,7 +10,7 @@ from prepex.family import Exact, Family, Gaussian, LogNormal, Product
 from prepex.limits import Limit
 from prepex.planning.belief import without_noise
 from prepex.sampling import RULES
-from prepex.settings import Settings
+from prepex.settings import Settings, hastened
 from prepex.stopping import THRESHOLDS
 from prepex.tolerance import as_given
 
@@ -27,7 +27,8 @@ def create_command(settings: Settings, name: str = "NAME") -> str | None:
     if any("," in entry for entry in (*labels.arms, *labels.objectives)) or settings.known is not None:
         return None
     rule = next((key for key, kind in RULES.items() if settings.sampling == kind()), None)
-    threshold = next((key for key, kind in THRESHOLDS.items() if settings.threshold == kind()), None)
+    avoid = settings.avoid_infeasible
+    threshold = next((key for key, kind in THRESHOLDS.items() if settings.threshold == hastened(kind(), avoid)), None)
     spread = _family(without_noise(settings.family), labels.objectives)
     if rule is None or threshold is None or spread is None:
         return None
@@ -44,7 +45,7 @@ def create_command(settings: Settings, name: str = "NAME") -> str | None:
             words += ["--tolerance", f"{objective}={size}"]
     for limit in () if settings.limits is None else settings.limits.given:
         words += _limit(limit)
-    words += ["--avoid-infeasible"] if settings.avoid_infeasible else []
+    words += ["--avoid-infeasible"] if avoid else []
     words += ["--delta", f"{settings.delta!r}"]
     words += [] if rule == "information" else ["--rule", rule]
     words += [] if threshold == "certified" else ["--threshold", threshold]

@@ -6,7 +6,7 @@ Legend
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -127,7 +127,7 @@ class Certified(Threshold):
     grid    the constants rho of the mixture, fixed in advance
     pilot   rounds of pulls (times the number of arms) that only choose: an answer to test around, shares and weights of
             delta; 0: equal shares, and every pull counts; None: as many rounds as arms, at most 8, and up to 64 while
-            some arm is not decided at all
+            some arm is not decided at all (with `avoid_infeasible`: 3 rounds, as nothing is certified before it ends)
     closed  closed testing around the pilot's answer; if not, each arm has its share of delta, and a test looks at the
             largest of its evidence in place of the average: the rule of earlier versions
 
@@ -175,6 +175,14 @@ class Certified(Threshold):
         (320, 15, 25)
         """
         return n_arms * 64 if self.closed and self.pilot is None else self.pilot_pulls(n_arms)
+
+    def with_short_pilot(self) -> "Certified":
+        """Where it is urgent to certify something: 3 rounds, unless a length was given.
+
+        >>> Certified().with_short_pilot().pilot, Certified(pilot=5).with_short_pilot().pilot
+        (3, 5)
+        """
+        return replace(self, pilot=3) if self.closed and self.pilot is None else self
 
 
 @dataclass(frozen=True)

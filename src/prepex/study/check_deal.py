@@ -31,7 +31,8 @@ def pareto(S: Floats, free: Bools) -> Bools:
 def _ratio(gap: Floats, spread: Floats) -> Floats:
     """The likelihood ratio of a gap above 0 against none; infinite if it is known without error."""
     ahead = np.maximum(gap, 0.0)
-    return np.where(ahead > 0, 0.5 * ahead**2 / np.where(spread > 0, spread, 1.0) / (spread > 0), 0.0)
+    found = np.where(spread > 0, 0.5 * ahead**2 / np.where(spread > 0, spread, 1.0), np.inf)
+    return np.where(ahead > 0, found, 0.0)
 
 
 def _appeal(ratio: Floats) -> Floats:
@@ -80,6 +81,7 @@ class Deal:
             here = np.full(others.size, i)
             if front[i]:
                 most = np.maximum(self._ahead(here, others).max(axis=1), broken[others])
+                most = np.where(self._equal(here, others), np.inf, most)
                 decided[i] = min(most.min(initial=np.inf), met[i])
             else:
                 beaten[i] = self._over(others, here).max(initial=0.0)
@@ -96,6 +98,12 @@ class Deal:
         """Ratios of i ahead of j (n, m)."""
         m = self.slack.size
         return _ratio(self.S[i, :m] - self.S[j, :m] + self.slack, self.V[i, :m] + self.V[j, :m])
+
+    def _equal(self, i: Ints, j: Ints) -> Bools:
+        """Known to be equal on every facet, without noise (n,)."""
+        m = self.slack.size
+        same = (self.S[i, :m] - self.S[j, :m] + self.slack == 0) & (self.V[i, :m] + self.V[j, :m] == 0)
+        return np.asarray(same.all(axis=1))
 
     def _over(self, j: Ints, i: Ints) -> Floats:
         """Ratios of j dominating i, and meeting its limits (n,): without noise to be level is enough."""

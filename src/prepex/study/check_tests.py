@@ -160,8 +160,12 @@ class Averages:
             return np.maximum(top, safe + np.log(total))
 
     def in_front(self, i: Ints, j: Ints) -> tuple[Floats, Floats]:
-        """(e of the facets and of j's limits, their weights) of so many tests of arms i against j (n, m + c)."""
-        return np.hstack([self.pairs.of(i, j, i), self.breaks[j]]), self.deal.facets(i, j)
+        """(e of the facets and of j's limits, their weights) of so many tests of arms i against j (n, m + c).
+
+        Of two arms that are equal without noise neither dominates the other."""
+        equal = self.pairs.level(i, j).all(axis=1, keepdims=True)
+        table = np.where(equal, check_laws.CERTAIN, self.pairs.of(i, j, i))
+        return np.hstack([table, self.breaks[j]]), self.deal.facets(i, j)
 
     def over(self, j: Ints, i: int) -> Floats:
         """e of the facets for arms j to dominate arm i, and of their limits (n, m + c)."""
