@@ -16,7 +16,9 @@ from prepex.simulation import noise_of, pay_first
 from prepex.stopping import Certified, Heuristic, Posterior
 
 console = Console(width=110)
+# Times the bare round; of a rule that is led by the certified margin.
 BARS = {"FraPPE": 40, "InformationDirected": 20}
+LED = 100
 
 
 class Run:
@@ -79,11 +81,38 @@ def whole_rounds():
         alone, full = alone / n, full / rounds
         ratio = full / alone
         follow = getattr(rule, "follow", "")
-        limit = BARS.get(rule.name) if follow != "margin" else None
-        name = f"{rule.name} ({follow})" if follow else rule.name
+        limit = LED if follow == "margin" else BARS.get(type(rule).__name__)
+        name = f"{type(rule).__name__} ({follow})" if follow else rule.name
         shown = verdict(ratio, limit) if limit else ""
         table.add_row(name, "yes" if certified else "no", us(full), us(alone), f"{ratio:.1f}", shown)
     console.print(table)
+
+
+def to_the_stop():
+    """The same on the way to a stop: the closer the margin is to its goal, the closer it is looked at."""
+    problem = instances.covboost()
+    for follow, limit in (("evidence", BARS["InformationDirected"]), ("margin", LED)):
+        run = Run(problem, InformationDirected(follow=follow), 80_000)
+        size = (1, 2, len(problem.means))
+        run.stops = run.stops._replace(
+            code=np.array([CERTIFIED]),
+            level=-np.log([[0.1, 0.01]]),
+            time=np.zeros(size[:2], dtype=np.int64),
+            answer=np.zeros(size, dtype=bool),
+        )
+
+        def again(run=run):
+            run.stops.time[:] = 0
+            run()
+
+        again()
+        n = int(run.stops.time.max())
+        bare = Rounds(problem.means, np.asarray(problem.family.variance), np.full(20, 0.05), n, 1)
+        alone, full = side_by_side(bare.bare, again)
+        console.print(
+            f"Cov-Boost, InformationDirected ({follow}) to the certified stops at 0.1 and 0.01, {run.stops.time[0]}: a "
+            f"round {us(full / n)}, bare {us(alone / n)}, ratio {full / alone:.1f} {verdict(full / alone, limit)}"
+        )
 
 
 def believed():
@@ -120,6 +149,7 @@ def scaling():
 def main():
     began = time.perf_counter()
     whole_rounds()
+    to_the_stop()
     believed()
     scaling()
     console.print(f"took {time.perf_counter() - began:.0f} s")
