@@ -213,6 +213,111 @@ def test_a_study_from_the_form_to_the_certificate(page, storage, downloads):
     page.check_quiet()
 
 
+def fronted(storage):
+    """A study in which three options are optimal, with little noise."""
+    arms = {"fast": (3.0, 5.0), "cheap": (0.5, 1.0), EVIL: (2.0, 2.0), "bad": (0.0, 6.0)}
+    given = {"objectives": ("gain", "cost"), "minimise": ("cost",), "family": Gaussian(variance=1e-4)}
+    study = Study.create(storage, "front", arms=tuple(arms), max_pulls=10_000, **given)
+    for _ in range(40):
+        if (ticket := study.ask()) is None:
+            break
+        study.tell(ticket.token, arms[ticket.arm])
+    return study
+
+
+def chips(page, state):
+    script = "return [...document.querySelectorAll(`#look-states .${arguments[0]} li`)].map((e) => e.title)"
+    return sorted(page.run(script, state))
+
+
+def test_another_cone_afterwards(page, storage):
+    study = fronted(storage)
+    before = study.certificate()
+    page.study("front")
+    page.click("#look-box summary")
+    slide = """const s = document.getElementById("look-degrees"); s.value = arguments[0];
+        s.dispatchEvent(new Event("input", {bubbles: true}))"""
+    for degrees, expected in ((90, ["cheap", "fast", EVIL]), (150, ["cheap", EVIL])):
+        page.run(slide, degrees)
+        page.until(lambda expected=expected: page.shown("#look-found") and chips(page, "in") == sorted(expected))
+    assert page.text("#look-degrees-words") == "150°" and chips(page, "out") == ["bad", "fast"]
+    assert "under all cones together" in page.text("#look-promise") and "untouched" in page.text("#look-promise")
+    assert "Accepts up to" in page.text("#look-words")
+    page.fill("#look-rows", "1 0\n0 x")
+    page.click("#look button")
+    page.until(lambda: "rows of numbers" in page.text("#look-error"))
+    page.fill("#look-rows", "1 0\n0 1")
+    page.click("#look button")
+    page.until(lambda: len(chips(page, "in")) == 3 and not page.text("#look-error"))
+    resize(page.driver, 390, 844)
+    page.until(lambda: page.overflow() <= 0)
+    assert study.certificate() == before and page.run("return window.broken") is None
+    page.check_quiet()
+
+
+def test_the_dialogue_finds_a_cone(page, storage):
+    study = fronted(storage)
+    events = study.status().events
+    page.study("front")
+    page.click("#talk-box summary")
+    page.click("#talk-start")
+    page.until(lambda: page.shown("#talk-pair"))
+    assert page.text("#talk-left").startswith("3 options left after 0 answers")
+    assert "cost (less is better)" in page.text("#talk-one") and "gain (more is better)" in page.text("#talk-two")
+    # Neither, taken back; then the one that is in the middle, until nothing is open.
+    page.click("#talk-neither")
+    page.until(lambda: "after 1 answer" in page.text("#talk-left"))
+    page.click("#talk-back" if page.shown("#talk-back") else "#talk-again")
+    page.until(lambda: "after 0 answers" in page.text("#talk-left"))
+    for n in range(1, 4):
+        if not page.shown("#talk-pair"):
+            break
+        page.click("#talk-choose-one" if page.text("#talk-one h3") == EVIL else "#talk-choose-two")
+        page.until(lambda n=n: f"after {n} answer" in page.text("#talk-left"))
+    page.until(lambda: page.shown("#talk-end"))
+    assert "Accepts up to" in page.text("#talk-cone") and EVIL[:20] in page.text("#talk-left")
+    facets = page.run("return document.getElementById('talk-facets').value")
+    page.click("#talk-look")
+    page.until(lambda: page.shown("#look-found") and chips(page, "in") == [EVIL])
+    resize(page.driver, 390, 844)
+    page.until(lambda: page.overflow() <= 0)
+    page.click("#talk-use")
+    page.until(lambda: page.shown("#create [name=rows]"))
+    assert page.run("return document.querySelector('#create [name=rows]').value") == facets
+    assert study.status().events == events and page.run("return window.broken") is None
+    page.check_quiet()
+
+
+def test_a_contradiction_on_the_page(page, storage):
+    fronted(storage)
+    page.study("front")
+    # Answers that a person gives by mistake: the page is told another order of the same two options.
+    page.run("document.getElementById('talk-box').open = true")
+    page.click("#talk-start")
+    page.until(lambda: page.shown("#talk-pair"))
+    first = page.text("#talk-one h3"), page.text("#talk-two h3")
+    page.click("#talk-choose-one")
+    page.until(lambda: "after 1 answer" in page.text("#talk-left"))
+    again = """const real = window.fetch; window.fetch = (where, given) => {
+        if (String(where).endsWith("/dialogue")) {
+          const body = JSON.parse(given.body), [a] = body.statements;
+          body.statements[body.statements.length - 1] = {one: a.other, other: a.one, clear: true};
+          given = {...given, body: JSON.stringify(body)};
+        }
+        window.fetch = real;
+        return real(where, given);
+      }"""
+    if page.shown("#talk-pair"):
+        page.run(again)
+        page.click("#talk-choose-two")
+        page.until(lambda: page.shown("#talk-clash"))
+        assert f"{first[0]} rather than {first[1]}" in page.text("#talk-clashes")
+        assert len(page.driver.find_elements(By.CSS_SELECTOR, "#talk-clashes li")) == 2
+        page.click("#talk-clashes li:last-child button")
+        page.until(lambda: not page.shown("#talk-clash") and "after 1 answer" in page.text("#talk-left"))
+    page.check_quiet()
+
+
 def test_correct_void_and_delete(page, storage):
     study = add_study(storage, n=6)
     page.study("doses")

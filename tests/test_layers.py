@@ -22,6 +22,7 @@ LAYERS = (
     ("foresight", "mean_regions", "option_table"),
     ("choice", "ties", "runs"),
     ("drawing", "experiment"),
+    ("parallel",),
     ("any_cone", "dialogue", "simulation", "plot", "cluster"),
     ("planning",),
     ("reproduce", "study"),

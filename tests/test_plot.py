@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from prepex import Cone
+from prepex import Cone, Gaussian, Problem, Study
 from prepex.instances import covboost, snw
 from prepex.plot import fronts
+from prepex.study import figures
 
 
 def test_fronts_draw_every_arm_and_each_set(tmp_path):
@@ -41,3 +42,70 @@ def test_a_long_name_in_the_legend_is_wrapped():
     figure.draw_without_rendering()
     box = figure.legends[0].get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
+
+
+def drawn(n, cone, name="option {}"):
+    rng = np.random.default_rng(n)
+    names = [name.format(k) for k in range(n)]
+    given = {"family": Gaussian(variance=1.0), "cone": cone, "arms": names, "objectives": ("gain", "cost")}
+    return Problem(rng.normal(size=(n, 2)), minimise=("cost",), **given)
+
+
+@pytest.mark.parametrize("cone", [Cone.orthant(2), Cone.angle(120), Cone.angle(60)], ids=repr)
+def test_the_border_of_a_front_goes_along_the_cone(cone):
+    problem = drawn(20, cone)
+    axes = fronts(problem).axes[0]
+    line = np.array(axes.lines[0].get_xydata()) * (1.0, -1.0)
+    steps = np.diff(line, axis=0)
+    units = steps / np.linalg.norm(steps, axis=1, keepdims=True)
+    # Down along one ray of what is dominated, up along the other.
+    along = np.abs(units @ cone.rays.T).max(axis=1)
+    assert np.allclose(along, 1.0) and len(line) == 2 * len(problem.pareto_set) + 1
+    inside = axes.get_xlim(), axes.get_ylim()
+    assert inside[0][1] - inside[0][0] < 8, "the ends of the line do not stretch the axes"
+
+
+@pytest.mark.parametrize(
+    ("n", "name"), [(5, "candidate number {} with a rather long name"), (20, "opt {}"), (200, "{}")]
+)
+def test_names_do_not_overlap(n, name):
+    figure = fronts(drawn(n, Cone.orthant(2), name))
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) >= min(n, 4)
+    for k, box in enumerate(boxes):
+        assert box.x1 <= figure.bbox.x1 + 1
+        assert not any(box.overlaps(other) for other in boxes[:k])
+
+
+def picture_of(n_arms, objectives, tmp_path):
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(n_arms, len(objectives)))
+    given = {"objectives": objectives, "family": Gaussian(variance=0.01), "threshold": "heuristic"}
+    study = Study.create(tmp_path / "s.db", "s", arms=n_arms, **given)
+    rows = "".join(f"arm {k},{','.join(map(str, row))}\n" for _ in range(2) for k, row in enumerate(means))
+    (tmp_path / "t.csv").write_text(f"arm,{','.join(objectives)}\n{rows}")
+    study.import_csv(tmp_path / "t.csv")
+    return study.picture()
+
+
+def test_of_many_arms_the_regions_of_the_front_and_its_rivals_are_drawn(tmp_path, monkeypatch):
+    found = picture_of(60, ("x", "y"), tmp_path)
+    kept = []
+    monkeypatch.setattr(figures, "_svg", kept.append)
+    figures.draw_means(found)
+    clear = sum(arm["front"] or not arm["decided"] for arm in found["arms"])
+    assert len(kept[0].axes[0].patches) == clear < 60
+
+
+def test_beyond_three_objectives_a_report_has_parallel_coordinates(tmp_path, monkeypatch):
+    found = picture_of(8, ("v", "w", "x", "y", "z"), tmp_path)
+    kept = []
+    monkeypatch.setattr(figures, "_svg", kept.append)
+    figures.draw_means(found)
+    (axes,) = kept[0].axes
+    assert [len(line.get_xdata()) for line in axes.lines].count(5) == 8
+    words = [text.get_text() for text in kept[0].legends[0].get_texts()]
+    assert words == [
+        f"{state}: {n}" for state in ("in", "out", "open") if (n := [a["state"] for a in found["arms"]].count(state))
+    ]

@@ -30,6 +30,8 @@ NEEDS = {
     ("post", BASE + "/correct"): "owner",
     ("post", BASE + "/void"): "owner",
     ("post", BASE + "/extend"): "owner",
+    ("post", BASE + "/under"): "observer",
+    ("post", BASE + "/dialogue"): "observer",
 }
 SETTINGS = {"arms": ("low", "high"), "objectives": ("gain",), "family": Gaussian(variance=1.0), "max_pulls": 100_000}
 
@@ -64,6 +66,9 @@ class World:
         told = self.study.ask(actor="a site")
         if path.endswith("correct"):
             self.study.tell(told.token, [1.0])
+        if path.endswith(("under", "dialogue")):
+            self.study.tell(told.token, [1.0])
+            self.study.tell(self.study.ask(actor="a site").token, [0.0])
         body = {
             "/api/studies": {"name": "new", "arms": 2, "objectives": 1, "variance": 1.0},
             BASE + "/ask": {"n": 1},
@@ -71,6 +76,8 @@ class World:
             BASE + "/correct": {"token": told.token, "outcome": [2.0], "reason": "typo"},
             BASE + "/void": {"token": told.token, "reason": "lost"},
             BASE + "/extend": {"max_pulls": 200_000 + told_number(told.token), "reason": "a second grant"},
+            BASE + "/under": {"cone": {"facets": [[1.0]]}},
+            BASE + "/dialogue": {"statements": []},
         }.get(path)
         words = {"json": body} if method == "post" else {}
         if method == "delete":

@@ -16,6 +16,7 @@ from prepex._checks import Floats
 from prepex.errors import InputError
 from prepex.extras import need
 from prepex.runs import check_ending
+from prepex.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +24,15 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg", ".pdf")
 # Colour-blind safe (Okabe & Ito), and told apart by marker and size as well.
 STYLES = (("#0072B2", "o", 60), ("#D55E00", "D", 24), ("#009E73", "^", 24), ("#CC79A7", "s", 24))
+
+
+def plain(name: str, most: int = 32) -> str:
+    """A short name that matplotlib does not take for a formula.
+
+    >>> plain("a very long name of an option", 12), plain("5 $")
+    ('a very long…', '5 \\\\$')
+    """
+    return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")
 
 
 def log_axis(axis: Any) -> None:
@@ -51,9 +61,11 @@ def figure_class() -> Any:
     return Picture
 
 
-def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0) -> None:
-    """Names beside their points (n, 2), where they hide neither each other nor a point; the last ones not at all if
-    there is no room. The axes must have their limits."""
+def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0, others: Any = None) -> None:
+    """Names beside their points (n, 2), where they hide neither each other nor a point, nor any of `others`; the last
+    ones not at all if there is no room. The axes must have their limits."""
+    if not len(points):
+        return
     figure = axes.figure
     figure.draw_without_rendering()
     place = axes.transData.transform(np.asarray(points, dtype=np.float64))
@@ -61,6 +73,10 @@ def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0)
     taken: list[tuple[float, float, float, float]] = [
         (x - 4 * scale, y - 4 * scale, x + 4 * scale, y + 4 * scale) for x, y in place
     ]
+    if others is not None:
+        taken += [
+            (x - 2 * scale, y - 2 * scale, x + 2 * scale, y + 2 * scale) for x, y in axes.transData.transform(others)
+        ]
     for index, (name, (x, y)) in enumerate(zip(names, place, strict=True)):
         # About the size of the text: exact extents would need a drawing each.
         width, height = 0.55 * size * scale * max(len(name), 1), 1.15 * size * scale
@@ -83,8 +99,8 @@ def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0)
             inside = (
                 frame.x0 <= box[0] and box[2] <= frame.x1 + 60 * scale and frame.y0 <= box[1] and box[3] <= frame.y1
             )
-            others = (other for k, other in enumerate(taken) if k != index)
-            if inside and not any(_overlap(box, other) for other in others):
+            blocked = (other for k, other in enumerate(taken) if k != index)
+            if inside and not any(_overlap(box, other) for other in blocked):
                 taken.append(box)
                 offset = ((left - x) / scale, (low - y) / scale)
                 axes.annotate(
@@ -147,3 +163,21 @@ def staircase(points: Floats, facets: Floats, far: float) -> Floats:
         steps += [np.array([before[0], after[1]]), after]
     steps.append(scores[-1] - (0.0, far))
     return np.array(steps) @ np.linalg.inv(facets).T
+
+
+def draw_border(axes: Any, front: Floats, facets: Floats, units: Units, **given: Any) -> None:
+    """The border of what a front (n, 2) dominates under a cone: a staircase under the orthant, slanted steps else.
+
+    `facets` (2, 2) are for the user's signs and inner units. The axes keep their limits.
+    """
+    if not len(front):
+        return
+    x, y = axes.get_xlim(), axes.get_ylim()
+    corners = units.inner(np.array([x, y]).T.copy())
+    reach = np.ptp(corners, axis=0)
+    line = staircase(units.inner(front), facets, 20.0 * float(reach.sum()) * float(np.abs(facets).max()))
+    # No further than the picture: a logarithm's end may be no number.
+    line = np.clip(line, corners.min(axis=0) - reach, corners.max(axis=0) + reach) if units.logs else line
+    style = {"color": STYLES[0][0], "linestyle": ":", "linewidth": 1.2, "zorder": 0.8} | given
+    axes.plot(*units.outer(line).T, **style)
+    axes.set(xlim=x, ylim=y)

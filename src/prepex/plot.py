@@ -1,6 +1,5 @@
 """Pictures. Needs matplotlib: `pip install "prepex[plot]"`."""
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from prepex import _checks
 from prepex.cone import Cone
-from prepex.drawing import STYLES, draw_limit, figure_class, legend, log_axis
+from prepex.drawing import STYLES, draw_border, draw_limit, figure_class, legend, log_axis, place_names, plain
 from prepex.drawing import save as save
 from prepex.errors import InputError
 from prepex.judge import Judge
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Arms with names beside their points.
-MOST_NAMES = 12
+MOST_NAMES = 30
 RATE = "rate T* log(1/delta), no floor"
 
 
@@ -62,9 +61,7 @@ def fronts(
     for index, cone in enumerate(chosen):
         colour, marker, size = STYLES[index % len(STYLES)]
         front = means[Judge.of(problem.with_cone(cone), limits=bounds).pareto]
-        front = front[np.argsort(front[:, 0])]
         label = f"Pareto set, {cone.name or f'cone {index + 1}'}: {len(front)}"
-        axes.plot(*front.T, color=colour, linewidth=1.0, alpha=0.6, zorder=2 + index)
         first = index == 0
         axes.scatter(
             *front.T,
@@ -76,10 +73,6 @@ def fronts(
             label=label,
             zorder=3 + index,
         )
-    if problem.n_arms <= MOST_NAMES:
-        for name, mean in zip(problem.labels.arms, means, strict=True):
-            short = textwrap.shorten(name.replace("$", r"\$"), 24, placeholder="…")
-            axes.annotate(short, mean, xytext=(6, 5), textcoords="offset points", fontsize=8, color="0.25")
     for q, (name, axis) in enumerate(zip(problem.labels.objectives, (axes.xaxis, axes.yaxis), strict=True)):
         scale = ", log scale" if q in problem.units.logs else ""
         axis.set_label_text(f"{name} ({'less' if name in problem.labels.minimise else 'more'} is better{scale})")
@@ -89,9 +82,18 @@ def fronts(
         for words, limit in zip(bounds.words, bounds.to_document(problem.labels.objectives), strict=True):
             value = limit["at_most"] if "at_most" in limit else limit["at_least"]
             draw_limit(axes, limit["weights"], value, label=words)
+    sets = [Judge.of(problem.with_cone(cone), limits=bounds).pareto for cone in chosen]
+    for index, (cone, mask) in enumerate(zip(chosen, sets, strict=True)):
+        facets = cone.ordered(problem.labels.objectives).facets * problem.labels.signs
+        draw_border(axes, means[mask], facets, problem.units, color=STYLES[index % len(STYLES)][0])
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
     legend(figure, *axes.get_legend_handles_labels())
+    # The members first: the others only where there is room, and where there are few.
+    members = [k for k in range(problem.n_arms) if any(mask[k] for mask in sets)]
+    rest = [k for k in range(problem.n_arms) if k not in members] if problem.n_arms <= MOST_NAMES else []
+    shown = [*members, *rest] if len(members) <= MOST_NAMES else []
+    place_names(axes, means[shown], [plain(problem.labels.arms[k], 24) for k in shown], others=means)
     if path is not None:
         save(figure, path)
     return figure

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prepex._checks import Floats
 from prepex.analysis.analyse import Analysis, Arm
-from prepex.drawing import figure_class, log_axis, place_names, staircase
+from prepex.drawing import draw_border, figure_class, log_axis, place_names, plain
 from prepex.family import LogNormal
+from prepex.parallel import Look, draw_parallel
+from prepex.units import Units
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,7 +24,6 @@ STYLE = {
 }
 # Options with names in a picture; of more, those that are in or open.
 MOST_NAMES = 40
-MOST_LINES = 16
 
 
 def draw(found: Analysis) -> "Figure":
@@ -49,12 +49,7 @@ def _logs(found: Analysis) -> list[bool]:
 def _title(found: Analysis, q: int) -> str:
     way = "less" if found.objectives[q] in found.minimise else "more"
     scale = ", log scale" if _logs(found)[q] else ""
-    return f"{_plain(found.objectives[q])} ({way} is better{scale})"
-
-
-def _plain(name: str, most: int = 32) -> str:
-    """A short name that matplotlib does not take for a formula."""
-    return (name if len(name) <= most else name[: most - 1] + "…").replace("$", r"\$")
+    return f"{plain(found.objectives[q])} ({way} is better{scale})"
 
 
 def _error(arm: Arm, q: int, log: bool) -> tuple[float, float]:
@@ -90,30 +85,17 @@ def _scatter(axes: Any, found: Analysis, pair: tuple[int, int], *, front: bool) 
     named = [arm for arm in found.arms if len(found.arms) <= MOST_NAMES or arm.state != "out"][:MOST_NAMES]
     points = np.array([[arm.mean[q] for q in pair] for arm in named])
     if len(points):
-        place_names(axes, points, [_plain(arm.name, 20) for arm in named])
+        place_names(axes, points, [plain(arm.name, 20) for arm in named])
 
 
 def _front(axes: Any, found: Analysis) -> None:
     """The border of what the front dominates, under the cone of the analysis."""
     if found.given is None:
         return
-    from prepex.units import Units
-
     settings = found.given.settings
     units = Units(tuple(q for q, log in enumerate(_logs(found)) if log))
-    points: Floats = units.inner(np.array([arm.mean for arm in found.arms if arm.front]))
-    x, y = axes.get_xlim(), axes.get_ylim()
-    corners = units.inner(np.array([x, y]).T.copy())
-    facets = settings.cone.facets * settings.labels.signs
-    if not len(points):
-        return
-    far = 20.0 * float(np.ptp(corners, axis=0).sum())
-    line = staircase(points, facets, far)
-    # No further than the picture: a logarithm's end may be no number.
-    reach = np.ptp(corners, axis=0)
-    line = np.clip(line, corners.min(axis=0) - reach, corners.max(axis=0) + reach) if units.logs else line
-    axes.plot(*units.outer(line).T, color=STYLE["in"][0], linestyle=":", linewidth=1.2, zorder=0.5)
-    axes.set(xlim=x, ylim=y)
+    front = np.array([arm.mean for arm in found.arms if arm.front])
+    draw_border(axes, front, settings.cone.facets * settings.labels.signs, units, color=STYLE["in"][0])
 
 
 def _rows(found: Analysis) -> "Figure":
@@ -127,7 +109,7 @@ def _rows(found: Analysis) -> "Figure":
         error = np.array(_error(arm, 0, log))[:, None]
         fill = colour if arm.front else "white"
         axes.errorbar(arm.mean[0], k, xerr=error, fmt=marker, color=colour, markerfacecolor=fill, capsize=2)
-    axes.set_yticks(range(len(found.arms)), [_plain(arm.name) for arm in found.arms], fontsize=8)
+    axes.set_yticks(range(len(found.arms)), [plain(arm.name) for arm in found.arms], fontsize=8)
     axes.set_ylim(len(found.arms) - 0.4, -0.6)
     axes.set_xlabel(_title(found, 0))
     axes.spines[["top", "right"]].set_visible(False)
@@ -137,39 +119,17 @@ def _rows(found: Analysis) -> "Figure":
 
 
 def _parallel(found: Analysis) -> "Figure":
-    """A line an option, an axis an objective, better upwards everywhere."""
-    L, logs = len(found.objectives), _logs(found)
+    L = len(found.objectives)
     figure = figure_class()(figsize=(max(7.2, 1.7 * L + 2.0), 5.0), layout="constrained")
-    axes = figure.add_subplot()
-    means = np.array([arm.mean for arm in found.arms])
-    inner = np.where(logs, np.log(np.where(logs, means, 1.0)), means)
-    low, high = inner.min(axis=0), inner.max(axis=0)
-    height = (inner - low) / np.where(high > low, high - low, 1.0)
-    down = np.array([name in found.minimise for name in found.objectives])
-    height = np.where(down, 1.0 - height, height)
-    for arm, line in sorted(
-        zip(found.arms, height, strict=True), key=lambda e: ("out", None, "open", "in").index(e[0].state)
-    ):
-        colour, marker, _ = STYLE[arm.state]
-        quiet = not arm.front
-        axes.plot(
-            range(L), line, color=colour, marker=marker, markersize=3 if quiet else 5,
-            linewidth=0.7 if quiet else 1.6, alpha=0.45 if quiet else 0.95,
-        )  # fmt: skip
-    for q in range(L):
-        best, worst = (low[q], high[q]) if down[q] else (high[q], low[q])
-        ends = [float(np.exp(v)) if logs[q] else float(v) for v in (best, worst)]
-        axes.axvline(q, color="0.8", linewidth=0.8, zorder=0)
-        for at, value in ((1.04, ends[0]), (-0.07, ends[1])):
-            axes.annotate(f"{value:.4g}", (q, at), ha="center", fontsize=8, color="0.35", annotation_clip=False)
-    axes.set_xticks(range(L), [_plain(_title(found, q), 40) for q in range(L)], rotation=18, ha="right", fontsize=8)
-    axes.set(yticks=[], ylim=(-0.1, 1.1), xlim=(-0.25, L - 1 + 0.9))
-    named = [(arm, line[-1]) for arm, line in zip(found.arms, height, strict=True) if arm.front][:MOST_LINES]
-    if named:
-        points = np.array([[L - 1.0, at] for _, at in named])
-        place_names(axes, points, [_plain(arm.name, 20) for arm, _ in named])
-    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
-    axes.set_ylabel("better upwards")
+    looks = [Look(plain(arm.name, 20), *STYLE[arm.state][:2], arm.front) for arm in found.arms]
+    draw_parallel(
+        figure.add_subplot(),
+        np.array([arm.mean for arm in found.arms]),
+        looks,
+        [plain(_title(found, q), 40) for q in range(L)],
+        down=[name in found.minimise for name in found.objectives],
+        logs=_logs(found),
+    )
     _legend(figure, found.arms)
     return figure
 

@@ -7,6 +7,7 @@ api         the endpoints;  bodies: the forms of requests and answers;  errors: 
 lanes       threads for readers, threads for writers
 studies     the studies, and whose they are;  served: one of them, with its last answers
 crew        who computes: worker processes that can be stopped;  tasks: what they do
+looks       a study under another cone, and the dialogue that finds one
 feed        what has changed, for the pages that are open
 downloads   files, piece by piece
 reference   the page /docs

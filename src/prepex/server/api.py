@@ -103,6 +103,20 @@ def _add_reading(router: APIRouter, studies: Studies) -> None:
         found, fresh = studies[name].forecast()
         return {"forecast": None if found is None or found.done else found.forecast, "computing": not fresh}
 
+    @router.post(NAME + "/under", response_model=bodies.Looked, responses=problems(400, 404, 413))
+    @reader
+    def under(name: str, body: bodies.Under, _: Observer) -> dict[str, Any]:
+        """In, out or open under another cone, chosen whenever and as often as one likes. Nothing is written."""
+        found: dict[str, Any] = studies[name].compute("under", body.made())
+        return found
+
+    @router.post(NAME + "/dialogue", response_model=bodies.Asked, responses=problems(400, 404, 413))
+    @reader
+    def dialogue(name: str, body: bodies.Dialogue, _: Observer) -> dict[str, Any]:
+        """Which two options to compare next, after these statements, and the cone so far. Nothing is written."""
+        found: dict[str, Any] = studies[name].compute("dialogue", body.plain())
+        return found
+
     @router.get(NAME + "/certificate", responses=problems(400, 404))
     @writer
     def certificate(name: str, _: Observer) -> dict[str, Any]:

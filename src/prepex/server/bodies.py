@@ -18,6 +18,8 @@ from prepex.study.words import check_reason
 
 # What a study that is created over HTTP may have at most. A certificate looks at every pair of arms.
 MOST_ARMS, MOST_OBJECTIVES, MOST_FACETS, MOST_RAYS, MOST_LIMITS = 300, 8, 24, 12, 12
+# Statements of a dialogue.
+MOST_SAID = 200
 # Whole numbers that every reader of JSON keeps exactly.
 LARGEST_WHOLE = 2**53 - 1
 
@@ -229,6 +231,65 @@ class Extend(Body):
 
     max_pulls: Whole = Field(ge=1, le=LARGEST_WHOLE)
     reason: Reason
+
+
+class Under(Body):
+    """A cone to look through."""
+
+    cone: Angle | Facets | Rays
+
+    def made(self) -> Cone:
+        """The cone itself."""
+        found = _cone(self.cone)
+        assert found is not None
+        return found
+
+
+class Said(Body):
+    """Two outcomes, in the order of the objectives: the first is better, or neither is clearly better."""
+
+    one: Row
+    other: Row
+    clear: Annotated[bool, Field(strict=True)] = True
+
+
+class Dialogue(Body):
+    """What was said so far."""
+
+    statements: Annotated[list[Said], Field(max_length=MOST_SAID)] = []
+
+    def plain(self) -> list[tuple[list[float], list[float], bool]]:
+        """Without words."""
+        return [(entry.one, entry.other, entry.clear) for entry in self.statements]
+
+
+class Looked(BaseModel):
+    """Each option under another cone; `looks`: those that look optimal; what the cone gives up; what it is worth."""
+
+    states: dict[str, Literal["in", "out", "open"]]
+    looks: list[str]
+    words: str
+    promise: str
+
+
+class Compared(BaseModel):
+    """An option in a question, with its means in your units."""
+
+    arm: str
+    mean: list[float]
+
+
+class Asked(BaseModel):
+    """The next question, null if no answer would change anything; options left, and the cone so far.
+
+    `clash`: places of statements that contradict each other, a smallest set; then there is nothing else.
+    """
+
+    clash: list[int]
+    question: list[Compared] | None
+    left: list[str]
+    words: str
+    facets: list[list[float]]
 
 
 class Me(BaseModel):

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from prepex.server.looks import dialogue, under
 from prepex.study.answers import Receipt, Status, Ticket
 from prepex.study.study import Outcome, Study
 
@@ -90,7 +91,8 @@ def certificate(study: Study) -> dict[str, Any]:
 
 
 TASKS: dict[str, Callable[..., Any]] = {
-    task.__name__: task for task in (ask, tell, correct, void, extend, answer, view, forecast, certificate)
+    task.__name__: task
+    for task in (ask, tell, correct, void, extend, answer, view, forecast, certificate, under, dialogue)
 }
 WRITES = frozenset({"ask", "tell", "correct", "void", "extend"})
 # They may compute for long before they write, and others go on meanwhile.

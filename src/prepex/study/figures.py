@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from prepex._checks import Floats
-from prepex.drawing import draw_limit, figure_class, log_axis, staircase
+from prepex.drawing import draw_border, draw_limit, figure_class, legend, log_axis, place_names, plain
 from prepex.markup import svg_of
+from prepex.parallel import Look, draw_parallel
 from prepex.study.history import Past
 from prepex.units import Units
 
 FRONT, OTHER, NEEDED = "#0b5c94", "#8a949e", "#b3431b"
 # Pairs of objectives in one picture, and arms with names beside their points; more have numbers.
-MOST_PAIRS, MOST_NAMES = 10, 12
+MOST_PAIRS, MOST_NAMES = 10, 30
+# Arms whose regions are all drawn; objectives that are drawn in pairs.
+MOST_REGIONS, MOST_AXES = 30, 3
 
 
 def draw_means(picture: dict[str, Any]) -> str:
@@ -26,6 +29,8 @@ def draw_means(picture: dict[str, Any]) -> str:
     tried = [(k, arm) for k, arm in enumerate(picture["arms"]) if arm["mean"] is not None]
     if not tried:
         return ""
+    if len(names) > MOST_AXES:
+        return _svg(_parallel(picture, [arm for _, arm in tried]))
     if len(names) == 1:
         figure = _figure(7.0, 1.2 + 0.3 * len(picture["arms"]))
         _rows(figure.add_subplot(), picture, tried)
@@ -106,24 +111,45 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
     named = len(names) == 2 and len(tried) <= MOST_NAMES
     for k, arm in tried:
         colour = FRONT if arm["front"] else OTHER
-        edge = region(arm, k, design["covariance"], pair)
-        axes.fill(*edge.T, facecolor=colour, edgecolor=colour, alpha=0.12)
+        # Of many arms the regions of the front and its rivals alone can be read.
+        if len(tried) <= MOST_REGIONS or arm["front"] or not arm["decided"]:
+            edge = region(arm, k, design["covariance"], pair)
+            axes.fill(*edge.T, facecolor=colour, edgecolor=colour, alpha=0.12)
         point = [arm["mean"][q] for q in pair]
         fill = colour if arm["decided"] else "none"
         axes.plot(*point, "o", markersize=6 if arm["front"] else 4, markeredgecolor=colour, markerfacecolor=fill)
-        words = _plain(_short(arm["name"], 24)) if named else str(k + 1) if arm["front"] else ""
-        axes.annotate(words, point, xytext=(5, 4), textcoords="offset points", fontsize=8)
     _scale(axes, design, pair)
     for limit in design["limits"]:
         _draw_limit(axes, limit, pair)
-    x, y = axes.get_xlim(), axes.get_ylim()
-    front = np.array([arm["mean"] for _, arm in tried if arm["front"]])
-    if len(names) == 2 and len(front):
-        units = _units(design)
-        far = 10.0 * float(np.ptp(units.inner(np.array([x, y]).T), axis=0).sum())
-        line = staircase(units.inner(front), np.array(design["facets"]), far)
-        axes.plot(*units.outer(_nearer(line, units)).T, color=FRONT, linestyle=":", linewidth=1.2)
-    axes.set(xlim=x, ylim=y, xlabel=_title(design, pair[0]), ylabel=_title(design, pair[1]))
+    axes.set(xlabel=_title(design, pair[0]), ylabel=_title(design, pair[1]))
+    if len(names) == 2:
+        front = np.array([arm["mean"] for _, arm in tried if arm["front"]])
+        draw_border(axes, front, np.array(design["facets"]), _units(design), color=FRONT)
+    # Those of the front first: the others have names where there is room.
+    shown = sorted((entry for entry in tried if named or entry[1]["front"]), key=lambda entry: not entry[1]["front"])
+    points = np.array([[arm["mean"][q] for q in pair] for _, arm in shown])
+    words = [plain(arm["name"], 24) if named else str(k + 1) for k, arm in shown]
+    place_names(axes, points, words, others=np.array([[arm["mean"][q] for q in pair] for _, arm in tried]))
+
+
+def _parallel(picture: dict[str, Any], tried: list[Any]) -> Any:
+    """Beyond three objectives, coloured by state."""
+    design = picture["design"]
+    names, colours = design["objectives"], {"in": FRONT, "out": OTHER, "open": NEEDED}
+    figure = _figure(max(7.0, 1.7 * len(names) + 2.0), 5.0)
+    looks = [Look(plain(arm["name"], 20), colours[arm["state"]], "o", arm["front"]) for arm in tried]
+    draw_parallel(
+        figure.add_subplot(),
+        np.array([arm["mean"] for arm in tried]),
+        looks,
+        [_title(design, q) for q in range(len(names))],
+        down=[name in design["minimise"] for name in names],
+        logs=[name in design["logs"] for name in names],
+    )
+    counts = {state: sum(arm["state"] == state for arm in tried) for state in colours}
+    handles = [figure.axes[0].plot([], [], color=colours[state], marker="o")[0] for state, n in counts.items() if n]
+    legend(figure, handles, [f"{state}: {n}" for state, n in counts.items() if n])
+    return figure
 
 
 def _draw_limit(axes: Any, limit: dict[str, Any], pair: tuple[int, int]) -> None:
@@ -148,14 +174,14 @@ def _rows(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]]) -> N
 
 
 def _name_rows(axes: Any, arms: list[dict[str, Any]]) -> None:
-    axes.set_yticks(range(len(arms)), [_plain(_short(arm["name"], 40)) for arm in arms], fontsize=8)
+    axes.set_yticks(range(len(arms)), [plain(arm["name"], 40) for arm in arms], fontsize=8)
     axes.set_ylim(len(arms) - 0.4, -0.6)
 
 
 def _title(design: dict[str, Any], q: int) -> str:
     name = design["objectives"][q]
     scale = ", log scale" if name in design["logs"] else ""
-    return f"{_plain(_short(name, 40))} ({'less' if name in design['minimise'] else 'more'} is better{scale})"
+    return f"{plain(name, 40)} ({'less' if name in design['minimise'] else 'more'} is better{scale})"
 
 
 def _units(design: dict[str, Any]) -> Units:
@@ -167,25 +193,6 @@ def _scale(axes: Any, design: dict[str, Any], shown: Sequence[int]) -> None:
     for axis, q in zip((axes.xaxis, axes.yaxis), shown):
         if design["objectives"][q] in design["logs"]:
             log_axis(axis)
-
-
-def _nearer(line: Floats, units: Units) -> Floats:
-    """The ends of a line not so far that they are no numbers in the user's units."""
-    found = line.copy()
-    for end, inside in ((0, 1), (-1, -2)):
-        step = line[end] - line[inside]
-        reach = np.abs(step[list(units.logs)]).max(initial=0.0)
-        found[end] = line[inside] + step * min(1.0, 500.0 / max(reach, 1.0))
-    return found
-
-
-def _plain(name: str) -> str:
-    """A name that matplotlib does not take for a formula."""
-    return name.replace("$", r"\$")
-
-
-def _short(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _figure(width: float, height: float) -> Any:

@@ -3,8 +3,10 @@ import { call, download, get, path, post } from "./api.js";
 import { openForm } from "./dialog.js";
 import { at, cell, el, facts, keyed, say } from "./dom.js";
 import { drawLog, restart } from "./log.js";
+import { clearLooks, drawLooks, setUpLooks } from "./looks.js";
 import { drawCounts, drawEvidence, drawPair, drawRows, forget, load } from "./plots.js";
 import { drawPulls } from "./pulls.js";
+import { clearTalk, drawTalk, setUpTalk } from "./talk.js";
 import { STATES, apart, around, chance, number, plural, short, span } from "./words.js";
 
 let name = null;
@@ -19,6 +21,8 @@ export function setUpStudy(say_) {
   announce = say_;
   at("ask").addEventListener("submit", ask);
   at("delete").addEventListener("click", remove);
+  setUpLooks();
+  setUpTalk();
   at("pair").addEventListener("change", () => drawMeans(true));
   for (const button of document.querySelectorAll("[data-download]")) {
     button.addEventListener("click", () => attempt(() => download(path(name, button.dataset.download), button.dataset.file)));
@@ -32,6 +36,8 @@ export function clear(wanted = null) {
   for (const id of ["pulls", "arms"]) at(id).tBodies[0].replaceChildren();
   at("means").replaceChildren();
   ["counts", "evidence"].forEach((id) => forget(at(id)));
+  clearLooks();
+  clearTalk();
   restart();
 }
 
@@ -76,6 +82,8 @@ function draw(before) {
   drawPulls(view, done);
   drawArms();
   drawDesign();
+  drawLooks(name, view);
+  drawTalk(name, view);
   drawPlots();
 }
 
