@@ -61,9 +61,12 @@ def figure_class() -> Any:
     return Picture
 
 
-def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0, others: Any = None) -> None:
+def place_names(
+    axes: Any, points: Any, names: Sequence[str], size: float = 8.0, others: Any = None, beyond: float = 60.0
+) -> None:
     """Names beside their points (n, 2), where they hide neither each other nor a point, nor any of `others`; the last
-    ones not at all if there is no room. The axes must have their limits."""
+    ones not at all if there is no room. They may leave the axes on the right by `beyond` points. The axes must have
+    their limits."""
     if not len(points):
         return
     figure = axes.figure
@@ -79,7 +82,7 @@ def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0,
         ]
     for index, (name, (x, y)) in enumerate(zip(names, place, strict=True)):
         # About the size of the text: exact extents would need a drawing each.
-        width, height = 0.55 * size * scale * max(len(name), 1), 1.15 * size * scale
+        width, height = 0.58 * size * scale * max(len(name), 1), 1.15 * size * scale
         for right, up in (
             (1, 1),
             (1, -1),
@@ -97,7 +100,7 @@ def place_names(axes: Any, points: Any, names: Sequence[str], size: float = 8.0,
             low = y - height / 2 + up * (height / 2 + 2 * scale)
             box = left, low, left + width, low + height
             inside = (
-                frame.x0 <= box[0] and box[2] <= frame.x1 + 60 * scale and frame.y0 <= box[1] and box[3] <= frame.y1
+                frame.x0 <= box[0] and box[2] <= frame.x1 + beyond * scale and frame.y0 <= box[1] and box[3] <= frame.y1
             )
             blocked = (other for k, other in enumerate(taken) if k != index)
             if inside and not any(_overlap(box, other) for other in blocked):

@@ -85,7 +85,8 @@ def _scatter(axes: Any, found: Analysis, pair: tuple[int, int], *, front: bool) 
     named = [arm for arm in found.arms if len(found.arms) <= MOST_NAMES or arm.state != "out"][:MOST_NAMES]
     points = np.array([[arm.mean[q] for q in pair] for arm in named])
     if len(points):
-        place_names(axes, points, [plain(arm.name, 20) for arm in named])
+        # Beside one picture there is room, between several there is none.
+        place_names(axes, points, [plain(arm.name, 20) for arm in named], beyond=60.0 if front else 0.0)
 
 
 def _front(axes: Any, found: Analysis) -> None:
@@ -130,11 +131,11 @@ def _parallel(found: Analysis) -> "Figure":
         down=[name in found.minimise for name in found.objectives],
         logs=_logs(found),
     )
-    _legend(figure, found.arms)
+    _legend(figure, found.arms, "thick")
     return figure
 
 
-def _legend(figure: Any, arms: Sequence[Arm]) -> None:
+def _legend(figure: Any, arms: Sequence[Arm], mark: str = "filled") -> None:
     from matplotlib.lines import Line2D
 
     handles = []
@@ -144,6 +145,8 @@ def _legend(figure: Any, arms: Sequence[Arm]) -> None:
             label = f"{words}: {n}"
             handles.append(Line2D([], [], color=colour, marker=marker, linestyle="none", label=label))
     handles.append(
-        Line2D([], [], color="0.3", marker="o", linestyle="none", markerfacecolor="0.3", label="looks optimal (filled)")
+        Line2D(
+            [], [], color="0.3", marker="o", linestyle="none", markerfacecolor="0.3", label=f"looks optimal ({mark})"
+        )
     )
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)

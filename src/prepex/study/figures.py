@@ -129,7 +129,13 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
     shown = sorted((entry for entry in tried if named or entry[1]["front"]), key=lambda entry: not entry[1]["front"])
     points = np.array([[arm["mean"][q] for q in pair] for _, arm in shown])
     words = [plain(arm["name"], 24) if named else str(k + 1) for k, arm in shown]
-    place_names(axes, points, words, others=np.array([[arm["mean"][q] for q in pair] for _, arm in tried]))
+    place_names(
+        axes,
+        points,
+        words,
+        others=np.array([[arm["mean"][q] for q in pair] for _, arm in tried]),
+        beyond=60.0 if len(names) == 2 else 0.0,
+    )
 
 
 def _parallel(picture: dict[str, Any], tried: list[Any]) -> Any:
