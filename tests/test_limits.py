@@ -80,7 +80,7 @@ def check(found, pieces, counts, rel):
 def test_evidence_equals_the_enumeration(lenient):
     rng = np.random.default_rng(1 + lenient)
     kinds, empty = {"add": 0, "remove": 0, "break": 0}, 0
-    for case in sweep(per_cell=3, seed=31 + lenient):
+    for case in sweep(per_cell=2, seed=31 + lenient):
         G, h = random_limits(rng, case.means)
         eps = random_tolerance(rng, case.facets, rng.choice([0.02, 0.3])) if lenient else None
         slack = None if eps is None or not eps.any() else case.facets @ eps
@@ -106,7 +106,7 @@ def test_evidence_equals_the_enumeration(lenient):
 @pytest.mark.parametrize("lenient", [False, True])
 def test_evidence_of_families_equals_the_enumeration(laws, lenient):
     rng = np.random.default_rng(3 + lenient)
-    for case in law_sweep(per_cone=12, seed=33 + lenient, names=laws, most_pieces=30):
+    for case in law_sweep(per_cone=6, seed=33 + lenient, names=laws, most_pieces=30):
         G, h = random_limits(rng, case.means, beside=0.0)
         eps = random_tolerance(rng, case.facets, 0.05) if lenient else None
         slack = None if eps is None or not eps.any() else case.facets @ eps
@@ -263,7 +263,7 @@ def test_objectives_without_noise_equal_the_enumeration(limited, lenient):
     """Of known covariance, and as a law beside independent Gaussians."""
     rng = np.random.default_rng(9)
     infinite, checked = 0, 0
-    for case in sweep(per_cell=2, seed=39):
+    for case in list(sweep(per_cell=2, seed=39))[lenient::2]:
         L = case.means.shape[1]
         which = [int(rng.integers(L))]
         # Prices are often equal.
@@ -287,13 +287,13 @@ def test_objectives_without_noise_equal_the_enumeration(limited, lenient):
         check(found, pieces, case.counts, 1e-8)
         infinite += found.value == np.inf
         checked += 1
-    assert infinite > 5 and checked > 100
+    assert infinite > 0 and checked == 72
 
 
 @pytest.mark.parametrize("law", ["bernoulli", "poisson"])
 def test_families_beside_an_objective_without_noise(law):
     rng = np.random.default_rng(10)
-    for case in law_sweep(per_cone=10, seed=40, names=(law, "exact", law), most_pieces=30):
+    for case in law_sweep(per_cone=6, seed=40, names=(law, "exact", law), most_pieces=30):
         objectives = names(case.means.shape[1])
         limits = random_limits(rng, case.means, beside=0.0)
         given = case.facets, case.laws, case.scales, case.means, case.counts
