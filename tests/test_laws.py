@@ -67,14 +67,14 @@ def check_against_enumeration(case, rel=1e-6):
 
 def test_value_and_gradient_equal_the_enumeration():
     checked = 0
-    for case in law_sweep(per_cone=70, seed=0):
+    for case in law_sweep(per_cone=35, seed=0):
         check_against_enumeration(case)
         checked += 1
     names = ("gaussian", "bernoulli", "poisson", "exponential")
-    for case in law_sweep(per_cone=40, seed=1, names=names, cones=("orthant",)):
+    for case in law_sweep(per_cone=20, seed=1, names=names, cones=("orthant",)):
         check_against_enumeration(case)
         checked += 1
-    assert checked >= 300
+    assert checked == 160
 
 
 @pytest.mark.parametrize("name", ["exponential", "student"])
