@@ -32,7 +32,7 @@ jobs = {"bare round": (n, bare.bare)}
 for rule in (InformationDirected(follow="evidence"), InformationDirected(follow="margin"), FraPPE()):
     for certified in (False, True):
         if certified or getattr(rule, "follow", "") != "margin":
-            name = f"Cov-Boost, {rule.name}, {getattr(rule, 'follow', '') or 'pieces'}, " + (
+            name = f"Cov-Boost, {type(rule).__name__}, {getattr(rule, 'follow', '') or 'pieces'}, " + (
                 "certified" if certified else "heuristic")
             jobs[name] = n, Run(covboost, rule, n, certified=certified)
 families = {
