@@ -62,7 +62,14 @@ def figure_class() -> Any:
 
 
 def place_names(
-    axes: Any, points: Any, names: Sequence[str], size: float = 8.0, others: Any = None, beyond: float = 60.0
+    axes: Any,
+    points: Any,
+    names: Sequence[str],
+    size: float = 8.0,
+    *,
+    others: Any = None,
+    beyond: float = 60.0,
+    right_only: bool = False,
 ) -> None:
     """Names beside their points (n, 2), where they hide neither each other nor a point, nor any of `others`; the last
     ones not at all if there is no room. They may leave the axes on the right by `beyond` points. The axes must have
@@ -96,6 +103,8 @@ def place_names(
             (1, -3),
             (-1, 3),
         ):
+            if right_only and right <= 0:
+                continue
             left = x + 5 * scale if right > 0 else x - 5 * scale - width if right < 0 else x - width / 2
             low = y - height / 2 + up * (height / 2 + 2 * scale)
             box = left, low, left + width, low + height

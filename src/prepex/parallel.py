@@ -59,4 +59,4 @@ def draw_parallel(
     named = [k for k, look in enumerate(looks) if look.loud][:MOST_NAMED]
     if named:
         points = np.array([[L - 1.0, height[k, -1]] for k in named])
-        place_names(axes, points, [looks[k].name for k in named])
+        place_names(axes, points, [looks[k].name for k in named], right_only=True)

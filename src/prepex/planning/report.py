@@ -16,7 +16,7 @@ from prepex.tolerance import as_given, in_words
 if TYPE_CHECKING:
     from prepex.planning.plan import Plan
 
-COLOURS = ("#0b5c94", "#b3431b", "#5b7f2b", "#7a4fa3", "#8a949e", "#00777f")
+COLOURS = ("#2478b4", "#c4552b", "#5b7f2b", "#7a4fa3", "#8a949e", "#00777f")
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }

@@ -16,7 +16,8 @@ from prepex.parallel import Look, draw_parallel
 from prepex.study.history import Past
 from prepex.units import Units
 
-FRONT, OTHER, NEEDED = "#0b5c94", "#8a949e", "#b3431b"
+# To be read on light and dark grounds.
+FRONT, OTHER, NEEDED = "#2478b4", "#8a949e", "#c4552b"
 # Pairs of objectives in one picture, and arms with names beside their points; more have numbers.
 MOST_PAIRS, MOST_NAMES = 10, 30
 # Arms whose regions are all drawn; objectives that are drawn in pairs.
