@@ -20,7 +20,7 @@ def executed(path: Path, folder: str) -> Any:
     notebook = nbformat.read(path, as_version=4)
     client = NotebookClient(
         notebook,
-        timeout=120,
+        timeout=600,
         kernel_name="python3",
         record_timing=False,
         resources={"metadata": {"path": folder}},
