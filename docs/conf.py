@@ -29,7 +29,8 @@ html_theme = "furo"
 html_title = f"prepex {release}"
 
 autodoc_member_order = "bysource"
-autodoc_preserve_defaults = True
+# Not from the source: signatures with all options of an experiment have more than is written there.
+autodoc_preserve_defaults = False
 autodoc_typehints = "none"
 
 # A line of a legend in a docstring: a name (or several), two spaces or more, what it means.
