@@ -194,3 +194,16 @@ def test_pictures_of_cones():
     assert draw_cone(Cone.angle(100), ("a", "b"), minimise=("b",)).axes[0].get_ylabel() == "change of b"
     with pytest.raises(InputError, match="2 or 3 objectives"):
         draw_cone(Cone.orthant(4))
+
+
+def test_a_cone_of_the_dialogue_is_taken_by_the_table_with_its_units(tmp_path, monkeypatch):
+    """Units in brackets are part of a column's name in one place, and may be left out in another."""
+    options = (("a", 1, 5), ("b", 2, 3), ("c", 9, 1))
+    rows = [f"{name},{x + 0.1 * k},{y + 0.1 * k}" for k in range(8) for name, x, y in options]
+    (tmp_path / "t.csv").write_text("option,gain [kg],ease\n" + "\n".join(rows) + "\n")
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke(app, ["cone", "t.csv", "--save", "mine.json"], input="l\nl\nl\nl\nl\ns\n")
+    assert run.exit_code == 0, run.output
+    for cone in ("file:mine.json", "tradeoffs:gain=0.5..2 ease"):
+        run = CliRunner().invoke(app, ["analyse", "t.csv", "--cone", cone, "--format", "json"])
+        assert run.exit_code == 0, run.output

@@ -187,3 +187,14 @@ def test_failures_that_count_and_those_that_are_tried_again():
 def test_bad_input(given, words):
     with pytest.raises(InputError, match=words):
         px.race(**{"options": OPTIONS, "objectives": ("gain",), "seed": 1, **given})
+
+
+def test_what_only_looks_constant_settles_no_tie():
+    """100 but for rare faults: a few runs that are level say nothing, and the race goes on until its budget ends."""
+
+    def score(seed):
+        return 0.0 if random.Random(seed).random() < 0.01 else 100.0
+
+    for seed in range(3):
+        raced = px.race({"a": score, "b": score}, objectives=("score",), seed=seed, max_trials=12)
+        assert raced.status != "certified" and sum(raced.counts.values()) == 12

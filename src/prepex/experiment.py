@@ -1022,9 +1022,10 @@ class Experiment:
                 chances = fields.get("probabilities")
                 fields["probabilities"] = None if chances is None else tuple(chances)
                 stopped = Recommendation(**fields)
-            n_objectives = ("n_objectives", len(self.labels.objectives))
+            n_objectives, last = ("n_objectives", len(self.labels.objectives)), len(self.labels.arms) - 1
             log = [
-                Told(_checks.member("arm", arm, self.labels.arms), _checks.real_array("reward", reward, n_objectives))
+                # By position: a name may be a number.
+                Told(_checks.whole("arm", arm, low=0, high=last), _checks.real_array("reward", reward, n_objectives))
                 for arm, *reward in given["log"]
             ]
             n_pulls = _checks.whole("n_pulls", given["n_pulls"], low=len(log))

@@ -117,9 +117,13 @@ def in_words(tolerance: Sequence[Size], objectives: Sequence[str]) -> str:
     >>> in_words((0.5, 0.0, "5%"), ("strength", "cost", "time"))
     '0.5 in strength and 5% in time'
     """
-    pairs = [(size if isinstance(size, str) else number(size), name) for size, name in zip(tolerance, objectives)]
+    pairs = [(_short(size), name) for size, name in zip(tolerance, objectives)]
     sizes = [f"{size} in {name}" for size, name in pairs if size not in ("0", "0%")]
     return " and ".join((", ".join(sizes[:-1]), sizes[-1]) if len(sizes) > 1 else sizes)
+
+
+def _short(size: Size) -> str:
+    return f"{number(float(size[:-1]))}%" if isinstance(size, str) else number(size)
 
 
 def right_within(scores: Floats, answer: Bools, slack: Floats, feasible: Bools | None = None) -> bool:

@@ -214,4 +214,4 @@ def say() -> None:
     """Tell whoever listens, once, that something is being compiled."""
     if announce is not None and not here.told:
         here.told = True
-        announce("Compiling for this machine: once, some seconds; later runs start at once.")
+        announce("Compiling this kind of problem for this machine: once, up to half a minute; later it starts at once.")

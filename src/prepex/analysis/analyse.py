@@ -77,6 +77,7 @@ class Analysis:
     next_trials  options to try next, in order
     tolerance    differences that would settle everything already, if they did not matter; None if nothing does
     rates        the same of exchange rates between objectives, in words
+    wait         may a forecast wait for a compiler? The command line does, and says so
     """
 
     source: str
@@ -91,6 +92,7 @@ class Analysis:
     tolerance: dict[str, float | str] | None = None
     rates: str | None = None
     given: "_Given | None" = field(default=None, repr=False)
+    wait: bool = field(default=False, repr=False)
 
     @property
     def pareto_set(self) -> tuple[str, ...]:
@@ -110,11 +112,10 @@ class Analysis:
     @cached_property
     def forecast(self) -> Forecast | None:
         """Trials still needed, from runs of the rule from here on: a median with a range. None where all is settled,
-        where nothing can be said yet, and in the first minute after an installation, while machine code is made."""
+        where nothing can be said yet, and without `wait` while machine code is being made."""
         if self.given is None or self.settled:
             return None
-        # A look at a table does not wait for a compiler.
-        return self.given.experiment().forecast(seconds=SECONDS, wait=False)
+        return self.given.experiment().forecast(seconds=SECONDS, wait=self.wait)
 
     def experiment(self) -> Experiment:
         """A live experiment that has been told the table: ask it, tell it, until it is done.
@@ -202,7 +203,8 @@ class _Given:
 
     def experiment(self) -> Experiment:
         made = Experiment.of(self.settings)
-        made.tell_log(self.who, self.rows, self.sizes if (self.sizes > 1).any() else None)
+        # By position: a name may be a number.
+        made._replay(self.who, self.rows, self.sizes if (self.sizes > 1).any() else None)
         return made
 
 

@@ -238,7 +238,8 @@ class Book:
         for name, family in self.families.items():
             unknown = isinstance(family, Gaussian) and family.unknown and not family.shared
             rows = {option: self.values[option].get(name, []) for option in self.question.options}
-            if not unknown or min(map(len, rows.values())) < PATIENT_ROUNDS:
+            still = all(len(set(seen)) == 1 for seen in rows.values())
+            if not unknown or still or min(map(len, rows.values())) < PATIENT_ROUNDS:
                 continue
             for option, seen in rows.items():
                 if len(set(seen)) == 1:

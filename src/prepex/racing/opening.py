@@ -100,4 +100,17 @@ class Opening:
             if isinstance(family, Exact) and (name in varies or name in self.question.failed):
                 family = Gaussian(variance="unknown")
             found[name] = family
+        noisy = any(not isinstance(family, Exact) for family in (*found.values(), *self._declared()))
+        if not noisy and self._tied():
+            # What a few runs repeat may vary in the next: a guess must not say that two options are level for good.
+            found = dict.fromkeys(found, Gaussian(variance="unknown"))
         return found
+
+    def _declared(self) -> list[Family]:
+        return [family for family in self.question.families.values() if family is not None]
+
+    def _tied(self) -> bool:
+        """Are two options level in everything?"""
+        names, rows = self.question.objectives, self.told.values()
+        values = {entry["option"]: tuple(entry["values"][name] for name in names) for entry in rows}
+        return len(set(values.values())) < len(values)

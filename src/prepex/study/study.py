@@ -74,6 +74,8 @@ class Study:
     """
 
     def __init__(self, storage: Storage, name: str) -> None:
+        if not isinstance(storage, Storage):
+            raise InputError(f"storage must be opened, with Study.open or Study.create, got {shown(storage)}")
         self.name = name
         self._place = storage.address
         self._session = Session(storage, name)
