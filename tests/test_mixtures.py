@@ -64,6 +64,21 @@ def test_in_line_equal_and_alone():
     assert Cone.orthant(2).pareto_mask(far, mixtures=True).all()
 
 
+def test_an_outlier_makes_no_other_option_look_like_rounding():
+    # Judged by fractions: coordinates of many sizes, down along one axis as they go up along the other.
+    rng, beaten = np.random.default_rng(1), 0
+    for _ in range(60):
+        K, powers = int(rng.integers(3, 8)), rng.uniform(0, 12)
+        means = np.sort(rng.normal(size=(K, 2)) * 10.0 ** rng.uniform(-powers, powers, (K, 2)), axis=0)
+        means[:, 1] = means[::-1, 1]
+        stays = [reference.stays_optimal_exactly([[1, 0], [0, 1]], means.tolist(), i) for i in range(K)]
+        assert Cone.orthant(2).pareto_mask(means, mixtures=True).tolist() == stays, means
+        beaten += K - sum(stays)
+    assert beaten > 60
+    far = [[0.0, 1.0], [1.0, 0.0], [0.4, 0.4], [-1e10, 2.0], [2.0, -1e10]]
+    assert Cone.orthant(2).pareto_mask(far, mixtures=True).tolist() == [True, True, False, True, True]
+
+
 def test_names_and_bad_input():
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame({"cost": [0.0, 1.0, 0.4], "gain": [1.0, 0.0, 0.4]}, index=["a", "b", "c"])
