@@ -70,6 +70,14 @@ FILES = {
         "utf-16",
         "cost",
     ),
+    "units_twice": (
+        lambda rows: (
+            "# operator: K\nalloy, strength, cost\n-, MPa, EUR\n"
+            + "".join(f"{a}, {x:.3f} MPa, {y:.3f} EUR\n" for a, x, y in rows)
+        ),
+        "utf-8",
+        "cost",
+    ),
 }
 
 
@@ -254,10 +262,47 @@ def test_the_command_prints_writes_and_goes_on(tmp_path, monkeypatch):
     assert bad.exit_code == 2 and "minimise must name objectives" in bad.output
     made = CliRunner().invoke(app, ["study", "create", "go", "--from", "table.csv", "--minimise", "Kosten"])
     assert made.exit_code == 0, made.output
+    for words in ("Imported from table.csv: 36 outcomes of 3 options, 2 objectives", "Stärke [MPa]: Gaussian of unk"):
+        assert words in made.output
+    assert "Product(" not in made.output
     study = px.Study.open("prepex.db", "go")
     analysis = px.analyse("table.csv", minimise=["Kosten"])
     assert study.status().n_pulls == 36
     assert study.ask(1)[0].arm == analysis.experiment().ask()
+
+
+def test_print_and_report_say_what_was_asked_and_what_the_spreads_are(tmp_path):
+    rows = [{"alloy": a, "strength": x, "time": abs(y)} for a, x, y in trials()]
+    options = {"minimise": ["time"], "family": {"time": "lognormal", "strength": "unknown"}}
+    found = px.analyse(rows, tolerance={"strength": 0.5, "time": "5%"}, at_most={"time": 30}, delta=0.1, **options)
+    found.report(tmp_path / "out.html")
+    for text in (str(found), (tmp_path / "out.html").read_text()):
+        for words in (
+            "Asked: cone orthant(2) (better is only what is at least as good in everything), "
+            "tolerance 0.5 in strength and 5% in time, limits time at most 30, delta 0.1",
+            "Behind ± is the standard deviation of single trials; behind times/over is the same as a factor",
+        ):
+            assert words in text
+    assert "bars are one standard error of the mean" in (tmp_path / "out.html").read_text()
+    plain = px.analyse(rows, cone=px.Cone.angle(120), **options)
+    assert "cone angle(120) (accepts up to 0.268 more time for 1 more strength. Accepts" in str(plain)
+    assert "no tolerance (every difference matters), no limits, delta 0.05" in str(plain)
+    assert found.to_document()["tolerance"] == {"strength": 0.5, "time": "5%"}
+
+
+def test_many_closest_changes_are_cut_with_a_word_and_none_is_empty():
+    rng = np.random.default_rng(1)
+    rows = [
+        {"arm": f"o{k}", "x": k % 5 + 2 * rng.normal(), "y": k % 7 + 2 * rng.normal()}
+        for _ in range(8)
+        for k in range(17)
+    ]
+    found = px.analyse(rows, family="unknown")
+    n = sum(arm.change is not None for arm in found.arms)
+    assert n > 12 and f"- and {n - 12} more (--format json has all)" in str(found)
+    assert f"<li>and {n - 12} more" in found._repr_html_()
+    vague = [arm.change for arm in found.arms if arm.change and "instead of" not in arm.change]
+    assert vague and all("off by the spread of its single trials" in words for words in vague)
 
 
 def test_frames_and_notebooks():

@@ -181,7 +181,7 @@ def test_a_family_for_each_objective():
     assert "imported before" in run("study", "import", "doses", "old.csv", code=2)
     assert "imported 1" in run("study", "import", "doses", "old.csv", "--again")
     run("study", "report", "doses", "report.html")
-    assert "Product([Bernoulli(), Poisson()])" in Path("report.html").read_text()
+    assert "cured: Bernoulli (0 or 1); visits: Poisson (counts)" in Path("report.html").read_text()
 
 
 @pytest.mark.parametrize(

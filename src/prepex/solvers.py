@@ -78,7 +78,10 @@ class Alternative:
         change = self._change()
         if self.capped:
             far = self.labels.arms[self.arms[0]]
-            return f"{change} if the mean of {far} were far off what was seen"
+            return (
+                f"{change}, but by no small change: it takes at least as much as a mean of {far} that is off by the "
+                "spread of its single trials"
+            )
         if not self.arms:
             return f"{change} by the smallest change: it is on the border now"
         moves = []

@@ -22,6 +22,8 @@ table.prepex th, table.prepex td { padding: .2rem .8rem .2rem 0; text-align: lef
 table.prepex tr { border-bottom: 1px solid #8884; } table.prepex tr.in td { font-weight: 600; }
 table.prepex tr.out td { opacity: .65; }
 """
+# Under the picture.
+BARS = "Marks are means; bars are one standard error of the mean to either side."
 
 
 def make_page(found: Analysis) -> str:
@@ -46,8 +48,9 @@ def make_body(found: Analysis, head: str = "<h2>{}</h2>") -> str:
         f"<style>{TABLE}</style>",
         f'<div class="answer">{"<br>".join(map(html.escape, text.sentences(found)))}</div>',
         _table(found),
+        f"<p>{html.escape(' '.join(filter(None, [text.asked(found), text.legend(found)])))}</p>",
     ]
-    closest = text.changes(found)[: text.MOST]
+    closest = text.changes(found)
     if closest:
         parts += [head.format("The closest changes"), _list(closest)]
     if found.given is not None:
@@ -74,4 +77,4 @@ def _picture(found: Analysis) -> str:
         figure = found.plot()
     except ImportError:
         return ""
-    return f"<h2>The options</h2>{markup.svg_of(figure)}"
+    return f"<h2>The options</h2>{markup.svg_of(figure)}<p>{html.escape(BARS)}</p>"

@@ -159,23 +159,20 @@ def _without_units_row(sheet: Sheet, notes: list[str]) -> Sheet:
     if len(sheet.rows) < 2:
         return sheet
     first, rest = sheet.rows[0], sheet.rows[1:]
-    found = []
+    found, numeric = [], 0
     for place, cell in enumerate(first.cells):
         below = [row.cells[place] for row in rest[:50]]
-        numeric = sum(sheet.is_number(entry) for entry in below)
-        if numeric > len(below) / 2 and sheet.is_number(cell):
+        # Numbers may have their unit behind them as well.
+        bare, unit = _without_unit(below)
+        numbers = sum(map(sheet.is_number, bare)) > len(below) / 2
+        numeric += numbers
+        if numbers and (sheet.is_number(cell) or (unit and _without_unit([cell])[1] == unit)):
             return sheet
-        if numeric > len(below) / 2 and cell.lower() not in MISSING:
+        if numbers and cell.lower() not in MISSING:
             found.append(cell)
-        elif numeric <= len(below) / 2 and cell and cell in below:
+        elif not numbers and cell and cell in below:
             return sheet
-    if not found or any(len(cell) > 12 for cell in found):
-        return sheet
-    numeric_columns = sum(
-        sum(sheet.is_number(row.cells[place]) for row in rest[:50]) > len(rest[:50]) / 2
-        for place in range(len(sheet.columns))
-    )
-    if len(found) < numeric_columns:
+    if not found or len(found) < numeric or any(len(cell) > 12 for cell in found):
         return sheet
     notes.append(f"Line {first.line} is taken for units: {', '.join(found)}.")
     return replace(sheet, rows=rest)

@@ -9,6 +9,7 @@ from prepex.analysis.analyse import Analysis, Arm
 from prepex.analysis.guess import name_of
 from prepex.family import LogNormal
 from prepex.numerals import measured, number, plural
+from prepex.tolerance import as_given
 from prepex.tolerance import in_words as tolerance_words
 
 STATE = {"in": "in", "out": "out", "open": "open", None: "-"}
@@ -90,10 +91,45 @@ def in_short(found: Analysis) -> str:
     return plural(len(found.arms), "option") + (f", {tally}" if tally else "")
 
 
+def asked(found: Analysis) -> str:
+    """What was asked: cone, tolerance, limits, delta; nothing of single values, where only the cone counts.
+
+    >>> from prepex import analyse
+    >>> rows = {"arm": ["a", "b"] * 20, "gain": [3.0, 1.0, 3.2, 1.1] * 10}
+    >>> words = asked(analyse(rows, family="gaussian(0.04)", tolerance=0.5))
+    >>> words.partition("), ")[2]
+    'tolerance 0.5 in gain, no limits, delta 0.05 (the risk that something said is wrong).'
+    """
+    if found.given is None:
+        return ""
+    settings = found.given.settings
+    words = settings.cone.words(found.objectives, minimise=found.minimise)
+    better = words[0].lower() + words[1:].rstrip(".")
+    tolerance = "no tolerance (every difference matters)"
+    if settings.tolerance is not None:
+        eps = as_given(settings.tolerance, settings.setting().units)
+        tolerance = f"tolerance {tolerance_words(eps, found.objectives)}"
+    limits = "no limits" if settings.limits is None else f"limits {', '.join(settings.limits.words)}"
+    risk = f"delta {found.delta:g} (the risk that something said is wrong)"
+    return f"Asked: cone {settings.cone.name or 'of facets'} ({better}), {tolerance}, {limits}, {risk}."
+
+
+def legend(found: Analysis) -> str:
+    """What stands behind a mean; nothing where there are no spreads."""
+    logs = [isinstance(guess.family, LogNormal) for guess in found.families]
+    parts = [] if all(logs) else ["behind ± is the standard deviation of single trials"]
+    if any(logs):
+        parts.append("behind times/over is the same as a factor, on the log scale, where the mean is geometric")
+    whole = "; ".join(parts)
+    return f"{whole[0].upper()}{whole[1:]}." if any(arm.n > 1 for arm in found.arms) else ""
+
+
 def changes(found: Analysis) -> list[str]:
-    """The closest change of each option, those that are open first."""
+    """The closest change of each option, those that are open first; of many only the first, and how many more."""
     order = {"open": 0, "in": 1, "out": 2, None: 3}
-    return [arm.change for arm in sorted(found.arms, key=lambda arm: order[arm.state]) if arm.change]
+    listed = [arm.change for arm in sorted(found.arms, key=lambda arm: order[arm.state]) if arm.change]
+    left = len(listed) - MOST
+    return [*listed[:MOST], f"and {left} more (--format json has all)"] if left > 0 else listed
 
 
 def forecast_words(found: Analysis) -> str:
@@ -117,8 +153,8 @@ def in_words(found: Analysis) -> str:
     table = [heads(found), *rows(found)]
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table]
-    lines += ["", *sentences(found)]
-    lines += [f"- {words}" for words in changes(found)[:MOST]]
+    lines += ["", *sentences(found), *filter(None, [asked(found), legend(found)])]
+    lines += [f"- {words}" for words in changes(found)]
     if found.given is not None:
         lines += [f"{name}: {guess.words}" for name, guess in zip(found.objectives, found.families, strict=True)]
         lines += list(found.notes)
@@ -132,6 +168,7 @@ def document(found: Analysis) -> dict[str, Any]:
         "objectives": list(found.objectives),
         "minimise": list(found.minimise),
         "delta": found.delta,
+        **_design(found),
         "families": {
             name: {"family": name_of(guess.family), "reason": guess.reason, "sure": guess.sure}
             for name, guess in zip(found.objectives, found.families, strict=True)
@@ -160,6 +197,22 @@ def document(found: Analysis) -> dict[str, Any]:
         "rates_that_settle": found.rates,
         "notes": list(found.notes),
         "guarantee": found.guarantee,
+    }
+
+
+def _design(found: Analysis) -> dict[str, Any]:
+    """What else was asked."""
+    if found.given is None:
+        return {}
+    settings = found.given.settings
+    eps = settings.tolerance
+    return {
+        "cone": settings.cone.name,
+        "facets": settings.cone.facets.tolist(),
+        "tolerance": None
+        if eps is None
+        else dict(zip(found.objectives, as_given(eps, settings.setting().units), strict=True)),
+        "limits": [] if settings.limits is None else list(settings.limits.words),
     }
 
 

@@ -153,7 +153,9 @@ def _show(found: Any) -> None:
     console.print()
     for words in text.sentences(found):
         console.print(escape(words), soft_wrap=False)
-    closest = text.changes(found)[: text.MOST]
+    for words in filter(None, (text.asked(found), text.legend(found))):
+        console.print(escape(words), soft_wrap=False)
+    closest = text.changes(found)
     if closest:
         console.print("\n[bold]The closest change of each option[/]")
         for words in closest:

@@ -24,8 +24,10 @@ def begin_study(
     max_waiting: int | None,
     options: dict[str, Any],
     **words: Any,
-) -> "Study":
-    """Made with what `prepex analyse` assumes, and told the rows in its order. All or nothing: if the import is
+) -> tuple["Study", dict[str, Any]]:
+    """The study, and what was imported: source, number of outcomes, notes on how the table was read.
+
+    Made with what `prepex analyse` assumes, and told the rows in its order. All or nothing: if the import is
     refused, there is no study."""
     from prepex.study.study import Study
 
@@ -39,10 +41,10 @@ def begin_study(
         settings = settings.avoiding()
     seconds = None if lease is None else wizard.parse_lease(lease)
     study = Study.create(storage, name, settings, lease=seconds, max_waiting=max_waiting, actor=actor)
+    rows = found.outcomes()
     try:
         with tempfile.TemporaryDirectory() as folder:
             table = Path(folder) / path.name
-            rows = found.outcomes()
             with table.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.DictWriter(file, fieldnames=list(rows[0]))
                 writer.writeheader()
@@ -54,4 +56,5 @@ def begin_study(
     except BaseException:
         Study.delete(storage, name, confirm=name)
         raise
-    return study
+    families = [f"{name}: {guess.words}" for name, guess in zip(found.objectives, found.families, strict=True)]
+    return study, {"source": str(path), "outcomes": len(rows), "notes": [*families, *found.notes]}

@@ -133,13 +133,13 @@ def create(
 
             if name is None or arm or arms_from or variance or known_from:
                 raise InputError("with --from, name must be given, and options and noise come from the table")
-            study = begin_study(
+            study, imported = begin_study(
                 begin, storage, name, actor=_who(actor), lease=lease, max_waiting=max_waiting,
                 options={"max_pulls": max_pulls, "avoid_infeasible": avoid_infeasible}, arm=arm_column,
                 objective=objective, minimise=minimise, family=family, cone=cone, delta=delta, seed=seed,
                 tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names="ask",
             )  # fmt: skip
-            study_show.created(study.picture(), storage, as_json=format is Format.json)
+            study_show.created(study.picture(), storage, as_json=format is Format.json, imported=imported)
             return
         words: dict[str, Any] = {
             "name": name,

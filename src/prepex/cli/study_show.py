@@ -18,11 +18,14 @@ from prepex.study.picture import promise_words
 from prepex.tolerance import in_words
 
 
-def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
-    """What is fixed from now on, and what to do next."""
+def created(picture: dict[str, Any], storage: str, *, as_json: bool, imported: dict[str, Any] | None = None) -> None:
+    """What is fixed from now on, what was `imported` (cli/begin.py), and what to do next."""
     name, design, arms = picture["name"], picture["design"], [arm["name"] for arm in picture["arms"]]
     if as_json:
-        show_json({"name": name, "storage": storage, "arms": arms, "design": design})
+        show_json(
+            {"name": name, "storage": storage, "arms": arms, "design": design}
+            | ({"imported": imported} if imported else {})
+        )
         return
     console.print(f"Created [bold]{escape(name)}[/] in {escape(storage)}. Fixed from now on:")
     more = f" and {len(arms) - 20} more" if len(arms) > 20 else ""
@@ -31,7 +34,7 @@ def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
     fixed = {
         f"{len(arms)} options": ", ".join(map(repr, arms[:20])) + more,
         "objectives": ", ".join(f"{o} ({'min' if o in design['minimise'] else 'max'})" for o in design["objectives"]),
-        "outcomes": design["family"],
+        "outcomes": design["outcomes"],
         "cone": design["cone"] or f"facets {design['facets']}",
         "tolerance": "none: every difference matters"
         if tolerance is None
@@ -45,6 +48,17 @@ def created(picture: dict[str, Any], storage: str, *, as_json: bool) -> None:
     }
     for what, value in fixed.items():
         console.print(escape(f"  {what + ':':14} {value}"), soft_wrap=True)
+    if imported:
+        objectives = plural(len(design["objectives"]), "objective")
+        console.print(
+            escape(
+                f"Imported from {imported['source']}: {plural(imported['outcomes'], 'outcome')} of "
+                f"{plural(len(arms), 'option')}, {objectives}. How it was read:"
+            ),
+            soft_wrap=True,
+        )
+        for words in imported["notes"]:
+            console.print(escape(f"  - {words}"), soft_wrap=True)
     console.print(f"Next:\n  prepex study ask {escape(_quoted(name))}")
 
 

@@ -18,6 +18,7 @@ Objectives of other families than a Gaussian with a covariance are independent g
     base        Family
     gaussian    Gaussian, LogNormal
     simple      the families without parameters, Product
+    words       families as people say them
 """
 
 from prepex.family.base import Family

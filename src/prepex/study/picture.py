@@ -10,6 +10,7 @@ from prepex._checks import Floats
 from prepex._kernels.laws.fresh import LawFresh
 from prepex.experiment import Experiment
 from prepex.family import Gaussian
+from prepex.family.words import family_words
 from prepex.limits import Limits
 from prepex.region import intervals, radius
 from prepex.study.answers import Status
@@ -48,6 +49,7 @@ def design(experiment: Experiment, lease: float | None) -> dict[str, Any]:
         "minimise": labels.minimise,
         "logs": [labels.objectives[q] for q in experiment.setting.units.logs],
         "family": repr(experiment.family),
+        "outcomes": family_words(experiment.family, labels.objectives),
         "kinds": ["Gaussian"] * len(labels.objectives) if laws is None else laws.names,
         "covariance": None if laws is not None else _covariances(experiment).tolist(),
         "cone": settings["cone"]["name"],

@@ -103,7 +103,7 @@ def _design(picture: dict[str, Any]) -> str:
             ("objectives", ", ".join(signs)),
             (
                 "outcomes are",
-                design["family"] if noise is None or len(noise) > 1 else f"Gaussian, covariance {noise[0]}",
+                design["outcomes"] if noise is None or len(noise) > 1 else f"Gaussian, covariance {noise[0]}",
             ),
             ("cone", design["cone"] or f"facets {design['facets']}"),
             *([] if tolerance is None else [("tolerance", in_words(tolerance, design["objectives"]))]),

@@ -142,7 +142,7 @@ function drawArms() {
 function drawDesign() {
   const d = view.design;
   const cone = d.cone || `facets ${d.facets.map((row) => `(${row.map((v) => number(v, 3)).join(", ")})`).join(" ")}`;
-  const known = d.covariance && d.covariance.length === 1 ? `Gaussian, covariance ${d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ")}` : d.family;
+  const known = d.covariance && d.covariance.length === 1 ? `Gaussian, covariance ${d.covariance[0].map((row) => row.map((v) => number(v)).join(" ")).join(" / ")}` : d.outcomes;
   facts(at("design"), [["Arms", view.arms.length], ["Objectives", d.objectives.map((o) => `${o} (${d.minimise.includes(o) ? "less" : "more"} is better)`).join(", ")], ["Outcomes are", known],
     ["Cone", cone], ...(d.tolerance ? [["Tolerance", d.tolerance.map((size, q) => [size, d.objectives[q]]).filter(([size]) => size && size !== "0%").map(([size, name]) => `${typeof size === "string" ? size : number(size)} in ${name}`).join(", ")]] : []), ...(d.limits.length ? [["Limits", d.limits.map((limit) => limit.words).join(", ") + (d.avoid_infeasible ? "; no more of an option once it is certified to break one" : "")]] : []), ["Risk delta", d.delta], ["Threshold", `${d.threshold}${!d.proven ? ", no proof" : d.threshold === "posterior" ? `, proven on average over ${d.prior ? "your" : "a flat"} prior` : ", proven"}`], ["Sampling rule", d.rule], ["Seed", d.seed], ["Budget", d.max_pulls === null ? "none" : number(d.max_pulls)],
     ["Pulls out at once", number(d.max_pending)], ["Lease", d.lease === null ? "none" : span(d.lease)], ["Events", number(view.events)], ["Last hash", view.head]]);
