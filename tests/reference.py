@@ -144,18 +144,25 @@ def enumerated(facets, means, closest, slack, limits):
         # An arm on its limit meets it: where nothing moves it beyond, it breaks nothing.
         beyond = closest(i, [], [(-g, -h + 1e-6)])
         found.append(Piece("break", i, i, *(closest(i, [], [(-g, -h)]) if beyond[0] < np.inf else beyond)))
+
+    def moves(k):
+        """The facets on which something moves the arm, up or down."""
+        ways = [(sign * facets[f], sign * facets[f] @ means[k] + 1e-6) for f in range(n_facets) for sign in (1.0, -1.0)]
+        return np.isfinite([closest(k, [], [way])[0] for way in ways]).reshape(n_facets, 2).any(axis=1)
+
     for i, j in product(pareto, pareto if slack is None else range(len(means))):
-        if i != j:
+        # Equal arms that nothing moves: neither dominates the other, ever.
+        equal = np.array_equal(means[i], means[j]) and not np.any(moves(i) | moves(j))
+        if i != j and not equal:
             constraints = [(i, f) for f in range(n_facets)]
             found.append(Piece("remove", i, j, *closest(j, constraints, () if j in pareto else own)))
     size = np.zeros(n_facets) if slack is None else slack
     for j in set(range(len(means))) - set(pareto):
-        # Facets on which nothing moves the arm, up or down: to be level there is not to escape.
-        ways = [(sign * facets[f], sign * facets[f] @ means[j] + 1e-6) for f in range(n_facets) for sign in (1.0, -1.0)]
-        moves = np.isfinite([closest(j, [], [way])[0] for way in ways]).reshape(n_facets, 2).any(axis=1)
+        # Where nothing moves the arm, to be level is not to escape.
+        moved = moves(j)
         for choice in product(range(n_facets), repeat=len(pareto)):
             constraints = list(zip(pareto, choice, strict=True))
-            if all(moves[f] or facets[f] @ (means[j] - means[a]) > size[f] + 1e-9 for a, f in constraints):
+            if all(moved[f] or facets[f] @ (means[j] - means[a]) > size[f] + 1e-9 for a, f in constraints):
                 found.append(Piece("add", j, j, *closest(j, constraints, own)))
     return found
 

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from prepex import Cone, Exact, Experiment, Gaussian, Product, Settings, Study
 from prepex.cli import app as commands
 from prepex.errors import InputError
+from prepex.sampling import FraPPE, InformationDirected, Uniform
 from prepex.server.app import make_app
 from prepex.study.check import check
 
@@ -179,3 +180,29 @@ def test_over_http_and_on_the_command_line(tmp_path, monkeypatch):
     result = CliRunner().invoke(commands, words)
     assert result.exit_code == 0, result.output
     assert Study.open("prepex.db", "x").certificate()["settings"]["known"] == {"price": {"a": 3.2, "b": 4.0}}
+
+
+@pytest.mark.parametrize("threshold", ["certified", "posterior", "heuristic", "kaufmann_koolen"])
+@pytest.mark.parametrize("sampling", [InformationDirected(), FraPPE(), Uniform()], ids=type)
+def test_options_that_are_equal_without_noise_are_both_in_and_the_run_ends(threshold, sampling):
+    truth = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    alone = Experiment(4, 2, family=Exact(), threshold=threshold, sampling=sampling, max_pulls=40)
+    beside = Experiment(
+        4,
+        objectives=("price", "size", "taste"),
+        family=Product([Exact(), Exact(), Gaussian(variance=0.01)]),
+        at_least={"taste": -5.0},
+        threshold=threshold,
+        sampling=sampling,
+        max_pulls=900,
+    )
+    rng = np.random.default_rng(0)
+    while not alone.done:
+        k = alone.labels.arms.index(alone.ask())
+        alone.tell(f"arm {k}", truth[k])
+    while not beside.done:
+        k = beside.labels.arms.index(beside.ask())
+        beside.tell(f"arm {k}", [*truth[k], k + 0.1 * rng.normal()])
+    assert alone.recommendation.arms == ("arm 0", "arm 1", "arm 2")
+    assert beside.recommendation.arms == ("arm 1", "arm 2", "arm 3")
+    assert {alone.recommendation.status, beside.recommendation.status} <= {threshold, "certified"}

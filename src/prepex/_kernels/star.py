@@ -17,7 +17,17 @@ The legend of the arrays is in room.py.
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, KnownInstance, covariance_row, gap, limit_gap, n_limits, spread
+from prepex._kernels.instance import (
+    Floats,
+    Int,
+    KnownInstance,
+    covariance_row,
+    gap,
+    limit_gap,
+    n_limits,
+    spread,
+    surely_equal,
+)
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.room import (
     ARM,
@@ -338,7 +348,7 @@ def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
     v = 0.0
     for c in range(rows):
         v += 0.5 * real[c, Y] * real[c, GAP]
-    return v
+    return np.inf if v == 0.0 and surely_equal(inst, i, j) else v
 
 
 @part

@@ -8,7 +8,7 @@ The legend of the arrays is in room.py.
 
 import numpy as np
 
-from prepex._kernels.instance import Floats, Int, gap, limit_gap, meets_limit, n_limits, spread
+from prepex._kernels.instance import Floats, Int, gap, limit_gap, meets_limit, n_limits, spread, surely_equal
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.law import divergence, tilted
@@ -45,11 +45,11 @@ def remove_law(inst: LawInstance, i: Int, j: Int, s: Search) -> float:
                 value += pool_cost(inst, j, star, rows if held else m, np.int64(c), np.int64(-1))
         if held:
             settle_pools(inst, j, rows, s)
-        return value
+        return np.inf if value == 0.0 and surely_equal(inst, i, j) else value
     m = rows if held else m
     if not apart:
         # Exactly 0, and not what is left of the dual of a Poisson mean of 0: it tells that i is dominated now.
-        return value
+        return np.inf if surely_equal(inst, i, j) else value
     if cap > 0.0:
         value = newton(inst, j, m, cap, s)
     if value >= cap:
