@@ -194,6 +194,9 @@ class Stars:
         cap, m = min(self.cap[i], self.cap[j]), len(self.W)
         feasible = not held or bool(np.all(self.over[j] >= 0))
         links = [(i, f) for f in range(m)] + (self.own if held else [])
+        if self.exact[:m].all() and np.array_equal(self.S[i], self.S[j] - self.slack[:m]):
+            # Equal, and nothing moves them: neither ever dominates the other.
+            return math.inf
         # A variance of which nothing is known moves all but what has no noise.
         free = all(self._holds(j, link) for link in links if self.exact[link[1]])
         if (cap <= 0 and free) or (feasible and np.all(self.S[j] >= self.S[i] + self.slack[:m])):
