@@ -64,7 +64,7 @@ OLDEST_PYTHON ?= $(call python,3.11)
 NEWEST_PYTHON ?= $(call python,3.14 3.13 3.12 3.11)
 CORE ?= tests/test_core_story.py tests/test_extras.py tests/test_cli.py tests/test_study_cli.py tests/test_study.py \
 	tests/test_experiment.py tests/test_bound.py tests/test_study_check.py
-USED := .[plot,frame,dask,study,postgres,server]
+USED := .[plot,frame,dask,study,postgres,server,optuna]
 # The first of these versions that runs; pyenv runs those that it has only if it is told to.
 python = $(shell for v in $(1); do PYENV_VERSION=$$v python$$v -c 'import sys; print(sys.executable)' 2> /dev/null && break; done)
 
