@@ -132,6 +132,28 @@ def test_what_a_budget_affords():
     assert small(n_runs=2).afford is None
 
 
+def test_one_design_has_one_chance_and_its_error_is_said(tmp_path):
+    options = {"budget": 40, "n_runs": 60, "uncertainty": {"gain": 0.5}, "tolerance": {"gain": 0.3, "cost": 0.2}}
+    found = small(**options)
+    assert found.afford.n_runs == 20 and found.row.n_runs == 60
+    assert dict(found.afford.deltas)[0.1] == dict(found.afford.tolerances)[(0.3, 0.2)] == found.row.chance
+    found.report(tmp_path / "plan.html")
+    page = (tmp_path / "plan.html").read_text()
+    assert "standard error of up to 6 percentage points from 60 studies" in page
+    assert "<th>gain</th><th>gain sd</th><th>cost</th>" in page and page.count("<td class=number>0.5</td>") >= 3
+    assert "outcomes are</th><td>Gaussian of variance 1, each objective" in page
+
+
+def test_studies_that_do_not_end_are_counted_in_words():
+    row = small(n_runs=4).row
+    some = replace(row, n_runs=20, n_stopped=16, most=1600, median=800, q90=None, error=0.0)
+    assert (
+        some.words == "800 trials in the median, only 16 of 20 studies end within 1,600 trials; 0 of 16 answers wrong"
+    )
+    few = replace(some, n_stopped=3, median=None)
+    assert few.words == "only 3 of 20 studies end within 1,600 trials; 0 of 3 answers wrong"
+
+
 def test_calibration_is_about_the_scenarios():
     found = small(n_runs=200, calibrate_to=0.1, seed=2)
     kept = found.calibration

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -432,6 +433,29 @@ def test_a_family_that_was_said_is_kept(tmp_path):
     with pytest.raises(InputError, match="must be the same in every run, as its family exact says"):
         feed(book, lambda task: {"output": float(task.number)}, 10)
     book.close()
+
+
+def test_errors_of_the_first_rounds_name_the_option_and_its_value(tmp_path):
+    book = book_of(tmp_path, minimise=["loss"])
+    book.take(book.next(1)[0], Result({"loss": 1.0}))
+    task = book.next(1)[0]
+    with pytest.raises(
+        InputError, match=rf"option '{task.option}' failed: loss must be .* 1e\+150; its last words: ok"
+    ):
+        book.take(task, Result({"loss": 1e150}, words="ok"))
+    book.close()
+    # One that was written down all the same, by whatever program.
+    journal = tmp_path / "race.jsonl"
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    firsts = [{**lines[-1], "number": n, "option": "ab"[n % 2], "values": {"loss": 10.0**n}} for n in range(6)]
+    firsts[3]["values"]["loss"] = 1e150
+    journal.write_text("".join(json.dumps(line) + "\n" for line in [*lines[:-1], *firsts]))
+    plan = make_plan([Template("a"), Template("b")], folder=tmp_path, minimise=["loss"])
+    with (
+        closing(Journal(journal)) as kept,
+        pytest.raises(InputError, match=r"^option 'b', first rounds: outcome 'loss' must be at most .* got 1e\+150$"),
+    ):
+        Book(plan.question, tmp_path / "race.db", "race", plan.spec, kept)
 
 
 @pytest.mark.parametrize("measure", ["time", "gain"])

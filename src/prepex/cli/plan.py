@@ -205,7 +205,7 @@ def show(found: "Plan", name: str, *, as_json: bool) -> None:
 
     from prepex.cli.show import console, show_json
     from prepex.foresight.forecast import percent
-    from prepex.planning.report import afford_words, calibration_words, pulls, wrong
+    from prepex.planning.report import afford_words, calibration_words, error_words, pulls, wrong
 
     command = found.command(name)
     if as_json:
@@ -233,7 +233,8 @@ def show(found: "Plan", name: str, *, as_json: bool) -> None:
     console.print(
         escape("Trials by option, on average: " + ", ".join(f"{arm} {n:,.0f}" for n, arm in busiest)), soft_wrap=True
     )
-    for words in (afford_words(found), calibration_words(found)):
+    errs = error_words(found) if found.budget is not None else ""
+    for words in (errs, afford_words(found), calibration_words(found)):
         if words:
             console.print(escape(words), soft_wrap=True)
     if command is None:

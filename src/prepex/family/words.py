@@ -26,6 +26,8 @@ def family_words(family: Family, objectives: Sequence[str]) -> str:
     ('Gaussian of variance 2', 'Bernoulli (0 or 1), each objective')
     >>> family_words(Gaussian(variance=[1.0, 4.0]), ("gain", "cost"))
     'Gaussian of variance 1 (gain), 4 (cost)'
+    >>> family_words(LogNormal(noise=0.04), ("time",))
+    'log-normal (compared by factors), simulated with variance of the logarithm 0.04'
     """
     if isinstance(family, Product):
         return "; ".join(f"{name}: {_one(entry)}" for name, entry in zip(objectives, family.families, strict=True))
@@ -40,10 +42,20 @@ def family_words(family: Family, objectives: Sequence[str]) -> str:
 def _one(family: Family) -> str:
     if isinstance(family, Gaussian):
         if family.unknown:
-            return f"Gaussian of unknown variance{', the same for all options' if family.shared else ''}"
+            return f"Gaussian of unknown variance{', the same for all options' if family.shared else ''}{_told(family)}"
         if family.single:
             return f"Gaussian of variance {number(float(np.asarray(family.variance)))}"
         return f"Gaussian of known {'variances' if family.covariance is None else 'covariance'}"
     if isinstance(family, LogNormal):
-        return f"log-normal (compared by factors{', one spread for all options' if family.shared else ''})"
+        shared = ", one spread for all options" if family.shared else ""
+        return f"log-normal (compared by factors{shared}){_told(family)}"
     return _SIMPLE.get(type(family), repr(family))
+
+
+def _told(family: Gaussian | LogNormal) -> str:
+    """What a simulation is told of an unknown variance."""
+    if family.noise is None:
+        return ""
+    size = np.asarray(family.noise, dtype=np.float64)
+    what = "variance of the logarithm" if isinstance(family, LogNormal) else "variance"
+    return f", simulated with {what} {number(float(size)) if size.ndim == 0 else size.tolist()}"

@@ -43,6 +43,14 @@ class Belief:
         """In the user's units."""
         return self.settings.setting().units.outer(self.means)
 
+    @property
+    def outer_spread(self) -> Floats:
+        """As it was given: in the user's units, a share of what is compared by factors."""
+        logs = list(self.settings.setting().units.logs)
+        found = self.spread.copy()
+        found[:, logs] = np.expm1(found[:, logs])
+        return found
+
     def draw(self, n: int, rng: np.random.Generator) -> Draws:
         """Possible truths."""
         if self.pilot is not None:

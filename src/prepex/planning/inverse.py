@@ -22,7 +22,7 @@ LADDER = (8.0, 4.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 @dataclass(frozen=True)
 class Afford:
-    """Chances to end within the budget, under the guess.
+    """Chances to end within the budget, under the guess; that of the design as planned is the plan's own.
 
     deltas, tolerances   (value, chance); tolerances as they are given, one number or share an objective
     delta, tolerance     the smallest with a chance of at least 90 %; None: none of them
@@ -31,6 +31,8 @@ class Afford:
     budget: int
     deltas: tuple[tuple[float, float], ...]
     tolerances: tuple[tuple[tuple[Size, ...], float], ...]
+    # Behind a chance, but for that of the design as planned, which has all.
+    n_runs: int = 0
 
     @property
     def delta(self) -> float | None:
@@ -78,22 +80,30 @@ def runner(seed: int, n_jobs: int, progress: Callable[[int], None] | None) -> Ru
     return run
 
 
-def afford(settings: Settings, truths: Draws, budget: int, unit: Sequence[float], run: Run) -> Afford:
-    """`unit` (L,): the tolerance that factors multiply, as it is compared."""
+def afford(
+    settings: Settings, truths: Draws, budget: int, unit: Sequence[float], run: Run, *, planned: float
+) -> Afford:
+    """`unit` (L,): the tolerance that factors multiply, as it is compared; `planned`: the chance of the design as it
+    is planned, which is known from more studies."""
     trials = run(settings, DELTAS, truths, budget)
-    ended = np.mean([trial.pulls > 0 for trial in trials], axis=0)
-    deltas = tuple((delta, float(chance)) for delta, chance in zip(DELTAS, ended, strict=True))
+    ended = np.mean([trial.pulls > 0 for trial in trials], axis=0).tolist()
+    deltas = tuple(
+        (delta, planned if delta == settings.delta else chance) for delta, chance in zip(DELTAS, ended, strict=True)
+    )
     tolerances = []
     if any(unit) and not settings.sampling.stops_itself:
         units = settings.setting().units
         for factor in FACTORS:
             eps = Eps(float(f"{factor * size:.2g}") for size in unit)
-            tried = run(replace(settings, tolerance=eps), (settings.delta,), truths, budget)
-            chance = float(np.mean([trial.pulls[0] > 0 for trial in tried]))
+            if factor == 1.0 and settings.tolerance is not None:
+                eps, chance = settings.tolerance, planned
+            else:
+                tried = run(replace(settings, tolerance=eps), (settings.delta,), truths, budget)
+                chance = float(np.mean([trial.pulls[0] > 0 for trial in tried]))
             tolerances.append((as_given(eps, units), chance))
             if chance == 1.0:
                 break
-    return Afford(budget, deltas, tuple(tolerances))
+    return Afford(budget, deltas, tuple(tolerances), len(truths.means))
 
 
 def calibrate(settings: Settings, truths: dict[str, Draws], wanted: float, most: int, run: Run) -> Calibration:

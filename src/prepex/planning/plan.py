@@ -46,6 +46,7 @@ class Plan:
     budget        pulls that there are; None: not said
     afford        which delta and tolerance the budget affords; None without a budget
     calibration   of the rule's delta, if it was asked for
+    uncertainty   standard deviations of the guess (K, L), of a LogNormal a share; None without, and of a pilot
     """
 
     settings: Settings
@@ -56,6 +57,7 @@ class Plan:
     afford: Afford | None = None
     calibration: Calibration | None = None
     notes: tuple[str, ...] = field(default=())
+    uncertainty: Floats | None = field(default=None, repr=False)
 
     @property
     def row(self) -> Row:
@@ -169,9 +171,11 @@ def plan(
     quiet = runner(seed, n_jobs, None)
     found = None
     if budget is not None:
-        found = afford(made, _first(drawn[GUESS], few), budget, _unit(belief), quiet)
+        planned = rows[0].chance or 0.0
+        found = afford(made, _first(drawn[GUESS], few), budget, _unit(belief), quiet, planned=planned)
     calibrated = None if wanted is None else calibrate(made, drawn, wanted, far, quiet)
-    return Plan(made, tuple(rows), belief.outer_means, budget, seed, found, calibrated, _notes(made, drawn))
+    spread = None if belief.sure or belief.pilot is not None else belief.outer_spread
+    return Plan(made, tuple(rows), belief.outer_means, budget, seed, found, calibrated, _notes(made, drawn), spread)
 
 
 def _rows(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepex import markup
+from prepex.family.words import family_words
 from prepex.foresight.forecast import percent
 from prepex.numerals import number, plural
 from prepex.planning.designs import AS_PLANNED
@@ -106,7 +107,7 @@ def _study(plan: "Plan") -> str:
     rows = [
         ("options", ", ".join(labels.arms[:20]) + (" ..." if len(labels.arms) > 20 else "")),
         ("objectives", ", ".join(signs)),
-        ("outcomes are", repr(settings.family)),
+        ("outcomes are", family_words(settings.family, labels.objectives)),
         ("cone", settings.cone.name or "of your own"),
         ("tolerance", size),
         *([] if settings.limits is None else [("limits", ", ".join(settings.limits.words))]),
@@ -115,18 +116,44 @@ def _study(plan: "Plan") -> str:
         ("budget", "not said" if plan.budget is None else plural(plan.budget, "trial")),
     ]
     body = "".join(f"<tr><th>{_text(name)}</th><td>{_text(value)}</td></tr>" for name, value in rows)
-    means = "".join(
-        f"<tr><td>{_text(arm)}</td>{''.join(f'<td class=number>{number(value)}</td>' for value in row)}</tr>"
-        for arm, row in zip(labels.arms, plan.guess.tolist(), strict=True)
+    return f"<table>{body}</table><br>{_guess(plan)}"
+
+
+def _guess(plan: "Plan") -> str:
+    """Means, and beside them how far off they may be."""
+    labels, logs = plan.settings.labels, plan.settings.setting().units.logs
+    unsure, heads, columns = plan.uncertainty, ["guess"], [list(labels.arms)]
+    for q, name in enumerate(labels.objectives):
+        heads.append(name)
+        columns.append([number(value) for value in plan.guess[:, q]])
+        if unsure is not None and unsure[:, q].any():
+            heads.append(f"{name} sd")
+            columns.append([f"{number(100 * s, 3)} %" if q in logs else number(s) for s in unsure[:, q]])
+    marks = ["<td>", *["<td class=number>"] * (len(heads) - 1)]
+    body = "".join(
+        f"<tr>{''.join(f'{mark}{_text(cell)}</td>' for mark, cell in zip(marks, row, strict=True))}</tr>"
+        for row in zip(*columns, strict=True)
     )
-    heads = "".join(f"<th>{_text(name)}</th>" for name in ("guess", *labels.objectives))
-    return f'<table>{body}</table><br><div class="scroll"><table><tr>{heads}</tr>{means}</table></div>'
+    head = "".join(f"<th>{_text(name)}</th>" for name in heads)
+    note = ""
+    if len(heads) > 1 + len(labels.objectives):
+        note = '<p class="soft">sd: how far off the guess may be, as a standard deviation.</p>'
+    return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>{note}'
+
+
+def error_words(plan: "Plan") -> str:
+    """How far off the shares of simulated studies may be."""
+    sizes = sorted({row.n_runs for row in plan.rows}, reverse=True)
+    parts = [f"{50.0 / n**0.5:.0f} percentage points from {n:,} studies" for n in sizes]
+    own = f" (as planned under the guess: {plan.row.n_runs:,})" if len(sizes) > 1 else ""
+    return f"A chance has a standard error of up to {', '.join(parts)}{own}."
 
 
 def _legend(plan: "Plan") -> str:
     studies = ", ".join(dict.fromkeys(f"{row.n_runs}" for row in plan.rows))
     return (
-        f'<p class="soft">From {studies} simulated studies a row (seed {plan.seed}). <em>guess</em>: truths drawn '
+        f'<p class="soft">From {studies} simulated studies a row (seed {plan.seed}). '
+        f"{_text(error_words(plan)) if plan.budget is not None else ''} <em>guess</em>: truths drawn "
         "around the guess, or the guess itself if it has no uncertainty. <em>near-tie</em>: moved two thirds of the "
         "way to the closest truth with another answer. <em>no difference</em>: all options alike. <em>worst</em>: the "
         "hardest of 20 draws. &gt;: not stopped when the simulation ended. The bound is the upper end of a one-sided "
@@ -148,6 +175,8 @@ def _afford(plan: "Plan") -> str:
     return (
         f"<h2>What {plural(found.budget, 'trial')} afford</h2><p>{_text(afford_words(plan))}</p>"
         f'<div class="scroll"><table><tr><th>with</th><th>ends within the budget</th></tr>{body}</table></div>'
+        f'<p class="soft">From {found.n_runs:,} simulated studies each, as planned {plan.row.n_runs:,}. '
+        f"{_text(error_words(plan))}</p>"
     )
 
 

@@ -48,11 +48,13 @@ class Row:
     @property
     def words(self) -> str:
         """As a sentence."""
-        middle = f"more than {self.most:,}" if self.median is None else f"{self.median:,}"
-        nine = f"more than {self.most:,}" if self.q90 is None else f"{self.q90:,}"
         wrong = round(self.error * self.n_stopped) if self.n_stopped else 0
-        errors = f"{wrong} of {plural(self.n_stopped, 'answer')} wrong"
-        return f"{middle} trials in the median, 9 of 10 studies end within {nine}; {errors}"
+        parts = [] if self.median is None else [f"{self.median:,} trials in the median"]
+        if self.q90 is not None:
+            parts.append(f"9 of 10 studies end within {self.q90:,}")
+        else:
+            parts.append(f"only {self.n_stopped} of {self.n_runs} studies end within {self.most:,} trials")
+        return f"{', '.join(parts)}; {wrong} of {plural(self.n_stopped, 'answer')} wrong"
 
 
 def make_row(design: str, scenario: str, trials: Sequence[Trial], most: int, budget: int | None) -> Row:

@@ -6,6 +6,7 @@ not use: so families may be chosen by looking at them (opening.py).
 
 import csv
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from prepex import _checks
 from prepex.errors import InputError
 from prepex.family import Exact, Family, Gaussian
 from prepex.foresight.forecast import Forecast
@@ -107,14 +109,23 @@ class Book:
 
     def _import(self) -> None:
         assert self.study is not None
+        names = self.question.objectives
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "first rounds.csv"
+            rows = self.opening.rows()
             with path.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
-                writer.writerow(["option", *self.question.objectives])
-                for option, values in self.opening.rows():
-                    writer.writerow([option, *(repr(float(values[name])) for name in self.question.objectives)])
-            self.study.import_csv(path, arm="option", actor=ACTOR)
+                writer.writerow(["option", *names])
+                writer.writerows([option, *(repr(float(values[name])) for name in names)] for option, values in rows)
+            try:
+                self.study.import_csv(path, arm="option", actor=ACTOR)
+            except InputError as error:
+                # The file is nobody's business: what stood in it is.
+                self.study.close()
+                line = re.search(r"line (\d+): ", str(error))
+                where = "the first rounds" if line is None else f"option {rows[int(line[1]) - 2][0]!r}, first rounds"
+                words = str(error).replace(f"{path}, ", "").replace(line[0] if line else "", "")
+                raise FailedTrialError(f"{where}: {words.replace(str(path), 'the table')}") from None
 
     # Trials
 
@@ -153,7 +164,7 @@ class Book:
             if not self._counts(task, result, values):
                 return
         told = {name: float(values[name]) for name in self.question.objectives}
-        self._require_possible(task, told)
+        self._require_possible(task, told, result.words)
         if task.kind == "first":
             self.opening.add(task, told)
             self._note(task.option, told)
@@ -163,15 +174,25 @@ class Book:
             self._tell(task, told)
             self._settle_held()
 
-    def _require_possible(self, task: Task, told: Mapping[str, float]) -> None:
-        """Values that the family of a measure cannot give, such as 0.5 where there is yes or no."""
+    def _require_possible(self, task: Task, told: Mapping[str, float], words: str) -> None:
+        """Values that no study takes, or that the family of a measure cannot give, as 0.5 where there is yes or no."""
+        output = f"; its last words: {words}" if words else ""
         for name, value in told.items():
             family = self.families.get(name) or self.question.families.get(name)
+            advice = ""
             try:
+                _checks.real_array(name, [value], ("value", 1))
                 if family is not None:
+                    advice = "; another family may fit"
                     family.check_values({name: value}, (name,))
             except InputError as error:
-                raise FailedTrialError(f"option {task.option!r} failed: {error}; another family may fit") from None
+                raise FailedTrialError(f"option {task.option!r} failed: {error}{advice}{output}") from None
+            seen = self.values[task.option].get(name)
+            if isinstance(family, Exact) and name not in self.question.open_families and seen and seen[0] != value:
+                raise FailedTrialError(
+                    f"{name} of option {task.option!r} must be the same in every run, as its family exact says, "
+                    f"got {seen[0]!r} and {value!r}{output}"
+                )
 
     def _counts(self, task: Task, result: Result, values: Mapping[str, float]) -> bool:
         """Write a failure down. Does it count, with the values that stand for it?"""
@@ -193,11 +214,6 @@ class Book:
         for name, family in self.families.items():
             seen = self.values[task.option].get(name)
             if isinstance(family, Exact) and seen and seen[0] != told[name]:
-                if name not in self.question.open_families:
-                    raise FailedTrialError(
-                        f"{name} of option {task.option!r} must be the same in every run, as its family exact says, "
-                        f"got {seen[0]!r} and {told[name]!r}"
-                    )
                 # Not for this study, which has it without noise: kept until those that are out are back.
                 entry = {"token": task.token, "option": task.option, "values": told, "objective": name}
                 self.journal.add("held", **entry)
