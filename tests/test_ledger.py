@@ -191,3 +191,37 @@ def test_a_run_that_follows_the_margin_knows_the_answer_and_can_have_the_evidenc
             found = kernels.refresh(course.near, 0.0)
             assert found == pytest.approx(experiment.evidence.value, rel=1e-8, abs=1e-12)
     assert changes > 3 and kept > 1
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.2], ids=("exact", "tolerance"))
+@pytest.mark.parametrize("n_limits", [0, 2])
+def test_the_answer_is_followed_from_the_arms_that_moved(slack, n_limits):
+    # On a lattice: arms are often level, enter and leave, and keep out what others kept out before.
+    rng = np.random.default_rng(8)
+    changes = 0
+    for _ in range(15):
+        K, m = int(rng.integers(2, 9)), 2 + n_limits
+        rows = np.vstack([np.eye(2), np.eye(2)])[:m]
+        level = np.append(np.zeros(2), np.full(n_limits, -1.0))
+        S = rng.integers(-3, 4, (K, 2)) @ rows.T - level
+        ledger = kernels.open_ledger(
+            make_known(
+                rows @ rows.T[None], S, np.ones(K), facets=rows, prec=np.eye(2)[None], level=level, n_facets=2,
+                slack=np.append(np.full(2, slack), np.zeros(n_limits)),
+            )
+        )  # fmt: skip
+        inst = ledger.inst
+        for step in range(40):
+            before = inst.mask.copy()
+            for a in rng.integers(0, K, 1 if rng.random() < 0.9 else 2):
+                mean = rng.integers(-3, 4, 2).astype(float)
+                kernels.move(ledger, a, mean, mean - inst.S[a, :2], inst.N[a] + 1.0)
+            if step % 5 == 4:
+                kernels.refresh(ledger, 0.0)
+            else:
+                kernels.follow_answer(ledger)
+            mask, front = np.zeros(K, bool), np.zeros(K, np.int64)
+            n = filter_front(inst.S, 2, mask, front)
+            assert np.array_equal(inst.mask, mask) and np.array_equal(inst.front[: inst.size[0]], front[:n])
+            changes += not np.array_equal(before, mask)
+    assert changes > 60

@@ -4,7 +4,7 @@ For every arm k the ledger keeps a lower bound on the cheapest alternative in wh
 or enters the answer), and solves only those arms whose bound is below the smallest solved value. How bounds stay valid
 while arms move is the model's affair: aging.py for known Gaussians, laws/aging.py for other laws.
 While every bound is positive no arm has changed its status, so the Pareto set itself needs no check either; with slack
-it does (`lenient`), unless all arms are still near the scores at which it was last found.
+it does (`lenient`), by what the arm that moved could have changed.
 
 Legend
     key       lower bound of what it takes to change arm k's status, in the model's unit (`reach`)    (K,)
@@ -12,8 +12,8 @@ Legend
     rival     the j of the cheapest Remove(k, j) of last time, or -1                 (K,)
               Break(k, c) is a star whose hub is K + c: an arm of known mean, that has no gradient
     rest      with slack: a lower bound, as `key`, of Remove(k, j) for all j but the rival       (K,)
-    place     with slack: the scores when the answer was last found                  (K, m)
-    calm      while every arm is nearer than this to its place, on every row, the answer is the same  (K,)
+    by        of an arm outside the answer: one of it that dominates the arm, or the arm itself if it breaks a limit;
+              -1 if nobody has looked                                                (K,)
     best      the star that attains Z;  gradient  its dZ/dN                          (K,)
     none      no room for pieces: a search given this minimises
     own       does this ledger keep the means? `far` shares those of `near`
@@ -22,7 +22,7 @@ Legend
     whole     CHANGED: the arm whose status changes (-1: none), CENTRE: the star's hub, SIZE: its constraints,
               STALE: it must be solved again, ROUND, UNSEEN: the first arm not looked at since all was forgotten,
               PAPER: only the alternatives of the FraPPE paper, for reproduction, MOVED: the arm that did since the
-              last refresh
+              answer was last looked at
 """
 
 from typing import NamedTuple
@@ -90,8 +90,7 @@ class Ledger(NamedTuple):
     seen: Ints
     rival: Ints
     rest: Floats
-    place: Floats
-    calm: Floats
+    by: Ints
     load: Floats
     base: Floats
     witness: Ints
@@ -124,8 +123,7 @@ def open_ledger(inst: Instance, spare: int = 256, paper: bool = False, own: bool
         seen=np.zeros(K, dtype=np.int64),
         rival=np.full(K, -1, dtype=np.int64),
         rest=np.full(K, -np.inf),
-        place=np.zeros((K, m)),
-        calm=np.zeros(K),
+        by=np.full(K, -1, dtype=np.int64),
         load=np.full((K, m), np.nan),
         base=np.full(K, np.nan),
         witness=np.full(K, -1, dtype=np.int64),
@@ -170,6 +168,7 @@ def put_weights(ledger: Ledger, near: Ledger, weights: Floats) -> None:
         weigh(inst, np.int64(k))
         inst.mask[k] = other.mask[k]
         inst.front[k] = other.front[k]
+        ledger.by[k] = -1
     inst.size[0] = other.size[0]
     ledger.whole[MOVED] = NONE
     forget(ledger)
@@ -189,9 +188,10 @@ def refresh(ledger: Ledger, slack: float) -> float:
         # The bounds hold for the complete alternatives only: look at everything again.
         ledger.inst.size[0] = find_answer(ledger.inst)
         forget(ledger)
-    elif ledger.inst.lenient and not still_near(ledger, whole[MOVED]):
-        front_changed(ledger)
-    whole[MOVED] = NONE
+    elif ledger.inst.lenient:
+        if not same_answer(ledger, whole[MOVED]):
+            front_changed(ledger)
+        whole[MOVED] = NONE
     if whole[STALE] == 1:
         real[VALUE] = np.inf
     while True:
@@ -217,69 +217,43 @@ def refresh(ledger: Ledger, slack: float) -> float:
 
 
 @part
-def still_near(ledger: Ledger, a: Int) -> bool:
-    """Is the only arm that moved still near its place? Then nobody has changed the status."""
-    near = a != SEVERAL
-    if a >= 0:
-        for f in range(ledger.place.shape[1]):
-            near = near and abs(ledger.inst.S[a, f] - ledger.place[a, f]) < ledger.calm[a]
-    return bool(near)
+def kept_out(inst: Instance, k: Int) -> Int:
+    """What keeps arm k out of the answer: itself, if it breaks a limit, or who dominates it; -1 if nothing does."""
+    by: Int = np.int64(-1) if feasible(inst.S, inst.n_facets, k) else np.int64(k)
+    for p in range(inst.size[0]):
+        if by < 0 and compare(inst.S, inst.n_facets, inst.front[p], k) > 0:
+            by = inst.front[p]
+    return by
 
 
 @part
-def settle_down(ledger: Ledger) -> None:
-    """Note where the arms are, and how far each may go before the answer can be another.
+def same_answer(ledger: Ledger, a: Int) -> bool:
+    """Is the answer what it was before arm a, and no other, moved?
 
-    Two arms of which one is ahead by g may both go by g / 2. What keeps the answer: of two arms in it each is ahead
-    somewhere; one outside breaks a limit, or is behind an arm of the answer everywhere. Where two are level neither may
-    move at all.
+    One of it must stay feasible and level with the rest of it, neither above nor below; an arm that it kept out must be
+    kept out still. One outside it must be kept out, and then changes nothing for others.
     """
-    inst, place, calm, on = ledger.inst, ledger.place, ledger.calm, ledger.inst.n_facets
-    for k in range(calm.size):
-        calm[k] = np.inf
-        for f in range(place.shape[1]):
-            place[k, f] = inst.S[k, f]
-    for k in range(calm.size):
-        room, by = 0.0, np.int64(-1)
-        for row in range(on, place.shape[1]):
-            if inst.mask[k]:
-                calm[k] = min(calm[k], place[k, row])
-            else:
-                room = max(room, -place[k, row])
+    inst, by = ledger.inst, ledger.by
+    if a < 0:
+        return bool(a == NONE)
+    same, inside = True, inst.mask[a]
+    if inside:
+        same = feasible(inst.S, inst.n_facets, a)
         for p in range(inst.size[0]):
-            a = inst.front[p]
-            least, most = np.inf, -np.inf
-            for f in range(on):
-                ahead = 0.5 * (1.0 - 1e-9) * (place[a, f] - place[k, f])
-                least, most = min(least, ahead), max(most, ahead)
-            if inst.mask[k] and a != k:
-                calm[k], calm[a] = min(calm[k], most), min(calm[a], most)
-            elif least >= room:
-                room, by = least, a
-        if not inst.mask[k]:
-            calm[k] = min(calm[k], room)
-            if by >= 0:
-                calm[by] = min(calm[by], room)
+            same = same and compare(inst.S, inst.n_facets, a, inst.front[p]) == 0
+    for k in range(0 if inside else a, by.size if inside else a + 1):
+        if same and not inst.mask[k] and (k == a or by[k] == a or by[k] < 0):
+            by[k] = kept_out(inst, np.int64(k))
+            same = by[k] >= 0
+    return bool(same)
 
 
 @part
 def follow_answer(ledger: Ledger) -> None:
     """The answer alone, after moves: Z and its star stay as they are until `refresh` is called."""
-    moved = ledger.whole[MOVED]
-    if not (still_near(ledger, moved) if ledger.inst.lenient else still_outside(ledger.inst, moved)):
+    if not same_answer(ledger, ledger.whole[MOVED]):
         front_changed(ledger)
     ledger.whole[MOVED] = NONE
-
-
-@part
-def still_outside(inst: Instance, a: Int) -> bool:
-    """Is the only arm that moved outside the answer, as it was? Then so is the status of all others."""
-    if a < 0:
-        return a == NONE
-    outside = not feasible(inst.S, inst.n_facets, a)
-    for p in range(inst.size[0]):
-        outside = outside or bool(compare(inst.S, inst.n_facets, inst.front[p], a) > 0)
-    return outside and not inst.mask[a]
 
 
 @part
@@ -293,8 +267,7 @@ def front_changed(ledger: Ledger) -> bool:
     for k in range(before.size):
         changed = changed or before[k] != inst.mask[k]
         before[k] = False
-    if inst.lenient:
-        settle_down(ledger)
+        ledger.by[k] = -1
     if changed:
         forget(ledger)
         ledger.whole[ROUND] += 1

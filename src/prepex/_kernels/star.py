@@ -328,6 +328,7 @@ def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
     link, real, Q = s.star.link, s.star.real, s.desk.quad
     m, rows = inst.n_facets, inst.S.shape[1]
     held = rows > m and not inst.mask[j]
+    together = held or not inst.plain
     of_i, of_j = covariance_row(gram, i), covariance_row(gram, j)
     for c in range(rows):
         link[c, ARM] = i if c < m else N.size + c - m
@@ -339,11 +340,11 @@ def remove_known(inst: KnownInstance, i: Int, j: Int, s: Search) -> float:
             return np.inf
         # Optimal if the facets are independent, and a start that mostly has the right facets if not.
         real[c, Y] = real[c, GAP] / width if real[c, GAP] > 0.0 else 0.0
-        for d in range(rows):
+        for d in range(rows if together else 0):
             Q[c, d] = gram[of_j, c, d] / N[j]
             if c < m and d < m:
                 Q[c, d] = gram[of_i, c, d] / N[i] + gram[of_j, c, d] / N[j]
-    if (held or not inst.plain) and not solve_pair(s.star, rows if held else m, s.desk):
+    if together and not solve_pair(s.star, rows if held else m, s.desk):
         return np.inf
     v = 0.0
     for c in range(rows):

@@ -200,6 +200,8 @@ def limit_bound(inst: LawInstance, j: Int) -> float:
     for row in range(inst.n_facets, inst.S.shape[1]):
         if inst.S[j, row] < 0.0:
             bound = max(bound, limit_cost(inst, j, np.int64(row))[0])
+    if bound == 0.0:
+        return bound
     cap = inst.cap[j]
     for p in range(inst.size[0]):
         cap = min(cap, inst.cap[inst.front[p]])

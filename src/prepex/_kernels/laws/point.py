@@ -87,10 +87,11 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
         return
     if inst.plain:
         for f in range(inst.n_facets):
-            x = pooled(inst, hub, star, n, f, np.int64(-1))
-            held = k == hub and x != S[hub, f]
+            member = k == hub
             for c in range(n):
-                held = held or (link[c, ARM] == k and link[c, FACET] == f and S[k, f] + inst.slack[f] > x)
+                member = member or (link[c, ARM] == k and link[c, FACET] == f)
+            x = pooled(inst, hub, star, n, f, np.int64(-1)) if member else S[hub, f]
+            held = member and (x != S[hub, f] if k == hub else S[k, f] + inst.slack[f] > x)
             # A pool that is no higher than the hub is one by rounding, unless a limit or the range holds it there.
             if held and (x > S[hub, f] or inst.slack[f] > 0.0 or n_limits(inst) > 0):
                 out[inst.axis[f]] = W[f, inst.axis[f]] * (x if k == hub else x - inst.slack[f])
