@@ -50,7 +50,8 @@ def balance(
         else:
             high = x
         new = x - slope / bend
-        if not low < new < high:
+        # A step that is lost in rounding ends on x, which is low or high by now.
+        if new != x and not low < new < high:
             new = 0.5 * (low + high)
         # What is left is the square of such a step; next to an end steps are small anyway.
         done = abs(new - x) <= 1e-9 * min(1.0 + abs(x), new - start, end - new)
