@@ -90,6 +90,20 @@ class Dealt:
     def breaks(self, k, c):
         return min(self.S[k, c] ** 2 / (2 * self.var[k, c]), 300.0) if self.S[k, c] < 0 else 0.0
 
+    def signed(self, gap, spread):
+        """How surely the gap is above 0; negative: below."""
+        return float(np.sign(gap) * min(gap**2 / (2 * spread), 300.0))
+
+    def appeals(self, gaps):
+        """What reasons deserve of an average, each given as (gap, spread) of all that it takes."""
+        if not self.closed:
+            return np.ones(len(gaps))
+        surely = [min([300.0, *(self.signed(*one) for one in parts)]) for parts in gaps]
+        return np.array([(1 + r) ** 2 if r > 0 else (1 - r) ** -2 for r in surely])
+
+    def gap(self, i, j, f):
+        return self.S[i, f] + self.slack[f] - self.S[j, f], self.var[i, f] + self.var[j, f]
+
     def over(self, j, i):
         """How surely j dominates i, and may."""
         facets = [self.ahead(j, i, f) for f in range(self.m)]
@@ -116,18 +130,20 @@ class Dealt:
             return 1.0
         return 0.95 if self.broken(k) > self.dominated(k) else 0.05
 
-    def mixed(self, ratios):
-        """Weights that sum to one: nine tenths by (1 + ratio)^2, a tenth equal; all equal in the plain rule."""
-        squares = np.array([(1 + ratio) ** 2 if self.closed else 1.0 for ratio in ratios])
-        return 0.9 * squares / squares.sum() + 0.1 / len(ratios)
+    def mixed(self, appeals):
+        """Weights that sum to one: nine tenths by appeal, a tenth equal."""
+        return 0.9 * appeals / appeals.sum() + 0.1 / len(appeals)
+
+    def breaking(self, k):
+        """Of k's limits, each a reason on its own."""
+        return [[(-self.S[k, c], self.var[k, c])] for c in range(self.m, self.rows)]
 
     def of_facets(self, i, j):
         """v: of the facets, then of j's limits."""
-        facets = [self.ahead(i, j, f) for f in range(self.m)]
-        return self.mixed(facets + [self.breaks(j, c) for c in range(self.m, self.rows)])
+        return self.mixed(self.appeals([[self.gap(i, j, f)] for f in range(self.m)] + self.breaking(j)))
 
     def of_limits(self, i):
-        return self.lean(i) * self.mixed([self.breaks(i, c) for c in range(self.m, self.rows)])
+        return self.lean(i) * self.mixed(self.appeals(self.breaking(i)))
 
     def of_rivals(self, i):
         """{j: pi_ij}"""
@@ -135,8 +151,12 @@ class Dealt:
         if not self.closed:
             weights = [self.part[j] / (1 - self.part[i]) for j in others]
         else:
-            pull = np.array([(1 + self.over(j, i)) ** 2 * self.part[j] for j in others])
-            weights = 0.9 * pull / pull.sum() + 0.1 / len(others)
+            needs = [
+                [self.gap(j, i, f) for f in range(self.m)]
+                + [(self.S[j, c], self.var[j, c]) for c in range(self.m, self.rows)]
+                for j in others
+            ]
+            weights = self.mixed(self.appeals(needs) * self.part[others])
         return {j: (1 - self.lean(i)) * weight for j, weight in zip(others, weights, strict=True)}
 
     def of_grid(self, k, rhos, base):

@@ -32,7 +32,7 @@ SPARE = 0.1
 EQUAL = 0.1
 # A ratio beyond this says no more, and exp(-2 c) of it is still a number.
 CERTAIN = 300.0
-# What a reason appeals without any evidence: (BLANK + ratio)^2.
+# What a reason appeals without any evidence; evidence for it multiplies by (1 + ratio)^2, evidence against it divides.
 BLANK = 1.0
 
 
@@ -57,7 +57,7 @@ def make_deal(K: int, n_rows: int, n_facets: int, closed: bool) -> Deal:
     return Deal(
         share=np.full(K, 1.0 / K),
         part=np.full(K, 1.0 / K),
-        whole=np.full(K, (K - 1) * BLANK * BLANK),
+        whole=np.full(K, (K - 1) * BLANK),
         lean=np.full(K, lean),
         mask=np.zeros(K, dtype=np.bool_),
         S=np.zeros((K, n_rows)),
@@ -97,13 +97,18 @@ def closed_price(deal: Deal, inst: Instance, k: Int, h: Int) -> float:
 
 
 @part
+def signed_ratio(ahead: float, spread: float) -> float:
+    """The likelihood ratio of a difference against none, with its sign; at most CERTAIN either way."""
+    size = 0.0
+    if ahead != 0.0:
+        size = min(0.5 * ahead * ahead / spread, CERTAIN) if spread > 0.0 else CERTAIN
+    return size if ahead > 0.0 else -size
+
+
+@part
 def pilot_ratio(deal: Deal, inst: Instance, a: Int, j: Int, f: Int) -> float:
-    """The likelihood ratio in the pilot of a ahead of j on facet f, the slack included."""
-    ahead = deal.S[a, f] - deal.S[j, f] + inst.slack[f]
-    spread = deal.V[a, f] + deal.V[j, f]
-    if not ahead > 0.0:
-        return 0.0
-    return min(0.5 * ahead * ahead / spread, CERTAIN) if spread > 0.0 else CERTAIN
+    """The likelihood ratio in the pilot of a ahead of j on facet f, the slack included; negative if it is behind."""
+    return signed_ratio(deal.S[a, f] - deal.S[j, f] + inst.slack[f], deal.V[a, f] + deal.V[j, f])
 
 
 @part
@@ -122,15 +127,16 @@ def pilot_over(deal: Deal, inst: Instance, j: Int, i: Int) -> float:
 def pilot_limit(deal: Deal, k: Int, row: Int, side: float) -> float:
     """The same of arm k on one side of a limit: 1 if it meets it, -1 if it breaks it."""
     over, spread = side * deal.S[k, row], deal.V[k, row]
-    if not over > 0.0:
-        return CERTAIN if over == 0.0 and spread == 0.0 and side > 0.0 else 0.0
-    return min(0.5 * over * over / spread, CERTAIN) if spread > 0.0 else CERTAIN
+    if over == 0.0 and spread == 0.0 and side > 0.0:
+        return CERTAIN
+    return signed_ratio(over, spread)
 
 
 @part
 def appeal(ratio: float) -> float:
-    """How much of an average a reason deserves."""
-    return (BLANK + ratio) * (BLANK + ratio)
+    """How much of an average a reason deserves: the more the pilot speaks for it, and the less against it."""
+    size = (1.0 + abs(ratio)) * (1.0 + abs(ratio))
+    return BLANK * size if ratio > 0.0 else BLANK / size
 
 
 @part
@@ -158,7 +164,7 @@ def weigh_front(deal: Deal, inst: Instance, i: Int, j: Int, weight: Floats) -> N
     rows, m = weight.size, inst.n_facets
     total = 0.0
     for r in range(rows):
-        weight[r] = BLANK * BLANK
+        weight[r] = BLANK
         if deal.flag[CLOSED] == 1 and deal.flag[SEEN] == 1:
             weight[r] = appeal(pilot_ratio(deal, inst, i, j, r) if r < m else pilot_limit(deal, j, r, -1.0))
         total += weight[r]
@@ -172,7 +178,7 @@ def weigh_broken(deal: Deal, inst: Instance, i: Int, weight: Floats) -> None:
     rows, m = weight.size, inst.n_facets
     total = 0.0
     for r in range(m, rows):
-        weight[r] = BLANK * BLANK
+        weight[r] = BLANK
         if deal.flag[CLOSED] == 1 and deal.flag[SEEN] == 1:
             weight[r] = appeal(pilot_limit(deal, i, r, -1.0))
         total += weight[r]

@@ -29,15 +29,14 @@ def pareto(S: Floats, free: Bools) -> Bools:
 
 
 def _ratio(gap: Floats, spread: Floats) -> Floats:
-    """The likelihood ratio of a gap above 0 against none; infinite if it is known without error."""
-    ahead = np.maximum(gap, 0.0)
-    found = np.where(spread > 0, 0.5 * ahead**2 / np.where(spread > 0, spread, 1.0), np.inf)
-    return np.where(ahead > 0, found, 0.0)
+    """The likelihood ratio of a gap against none, with the gap's sign; infinite if it is known without error."""
+    found = np.where(spread > 0, 0.5 * gap**2 / np.where(spread > 0, spread, 1.0), np.inf)
+    return np.where(gap > 0, found, np.where(gap < 0, -found, 0.0))
 
 
 def _appeal(ratio: Floats) -> Floats:
-    """What a reason deserves of an average."""
-    return np.asarray((1.0 + np.minimum(ratio, SURE)) ** 2)
+    """What a reason deserves of an average: more by evidence for it, less by evidence against it."""
+    return np.asarray((1.0 + np.minimum(np.abs(ratio), SURE)) ** np.where(ratio > 0, 2.0, -2.0))
 
 
 @dataclass
@@ -95,7 +94,7 @@ class Deal:
             self.lean = np.where(broken > beaten, 1.0 - EQUAL / 2.0, EQUAL / 2.0)
 
     def _ahead(self, i: Ints, j: Ints) -> Floats:
-        """Ratios of i ahead of j (n, m)."""
+        """Ratios of i ahead of j, negative where it is behind (n, m)."""
         m = self.slack.size
         return _ratio(self.S[i, :m] - self.S[j, :m] + self.slack, self.V[i, :m] + self.V[j, :m])
 
@@ -113,7 +112,7 @@ class Deal:
         return np.minimum(facets, self._limits(1.0)[j].min(axis=1, initial=np.inf))
 
     def _limits(self, side: float) -> Floats:
-        """Ratios of every arm on one side of its limits (K, c)."""
+        """Ratios of every arm on one side of its limits, negative where it is on the other (K, c)."""
         m = self.slack.size
         over, V = side * self.S[:, m:], self.V[:, m:]
         return np.where((over == 0) & (V == 0) & (side > 0), np.inf, _ratio(over, V))
