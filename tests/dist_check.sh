@@ -22,7 +22,7 @@ for made in "$folder"/*.whl "$folder"/*.tar.gz; do
         "$bin/prepex" pareto snw > /dev/null
         echo nonsense > bad.json
         status=0; "$bin/prepex" verify bad.json || status=$?
-        test $status -eq 1
+        test $status -eq 2
         refuses() {
             status=0; said=$("$bin/prepex" "$@" 2>&1) || status=$?
             echo "$said"
