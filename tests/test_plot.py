@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prepex import Cone, Gaussian, Problem, Study
+from prepex import Cone, Gaussian, Problem, Study, analyse
 from prepex.instances import covboost, snw
 from prepex.plot import fronts
 from prepex.study import figures
@@ -109,3 +109,55 @@ def test_beyond_three_objectives_a_report_has_parallel_coordinates(tmp_path, mon
     assert words == [
         f"{state}: {n}" for state in ("in", "out", "open") if (n := [a["state"] for a in found["arms"]].count(state))
     ]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "seen"),
+    [
+        (0.2, 4.0, [0.3, 1.0, 3.0]),
+        (0.15, 1.6, [0.2, 0.5, 1.0]),
+        (0.9, 1.1, [0.9, 0.95, 1.0, 1.05, 1.1]),
+        (1e-3, 1e6, [0.001, 0.1, 10.0, 1000.0, 100000.0]),
+    ],
+)
+def test_ticks_of_a_log_axis_are_round_and_few(low, high, seen):
+    from prepex._ticks import RoundNumbers
+
+    np.testing.assert_allclose(RoundNumbers().tick_values(low, high), seen)
+
+
+def test_numbers_beside_axes_are_plain():
+    from prepex.drawing import figure_class, log_axis, plain_axis
+
+    figure = figure_class()()
+    axes = figure.add_subplot()
+    axes.plot([0.16, 1.6], [440_000, 545_000])
+    log_axis(axes.xaxis)
+    plain_axis(axes.yaxis)
+    figure.canvas.draw()
+    for axis, wanted in ((axes.xaxis, {"0.2", "0.5", "1"}), (axes.yaxis, {"440,000", "500,000"})):
+        assert wanted <= {text.get_text() for text in axis.get_ticklabels()}
+
+
+def test_empty_marks_are_open_in_every_picture():
+    from prepex.study.figures import NEEDED, _mark
+
+    rng = np.random.default_rng(0)
+    means = {"a": 0.0, "b": 9.0, "c": 9.1, "d": 0.1}
+    rows = [
+        {"arm": arm, "x": mean + rng.normal(), "y": mean + rng.normal()}
+        for _ in range(9)
+        for arm, mean in means.items()
+    ]
+    found = analyse(rows, family="gaussian(1)")
+    assert set(found.states.values()) == {"open", "out"}
+    (axes,) = found.plot().axes
+    for arm in found.arms:
+        (mark,) = [
+            line for line in axes.lines if np.allclose(line.get_xydata(), [arm.mean]) and line.get_marker() != "None"
+        ]
+        assert (mark.get_markerfacecolor() == "white") == (arm.state == "open")
+    assert _mark({"decided": False, "front": True}) == {"markeredgecolor": NEEDED, "markerfacecolor": "white"}
+    assert (
+        len({_mark({"decided": True, "front": front})["markerfacecolor"] for front in (True, False)} - {"white"}) == 2
+    )

@@ -37,6 +37,7 @@ def test_a_study_under_another_cone(tmp_path):
         assert found["looks"] == [name for name, optimal in zip(MEANS, mask, strict=True) if optimal]
         assert found["words"] == cone.words(("gain", "cost"), minimise=("cost",))
         assert "at least 90 %" in found["promise"] and "untouched" in found["promise"]
+        assert "may be open here" in found["promise"]
     assert study.certificate() == before and study.status().events == before["log"]["events"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from prepex import Study
+from prepex import Gaussian, Study
 from prepex.cli import app
 from prepex.cli import study as commands
 
@@ -220,3 +220,19 @@ def test_a_check_needs_only_numpy():
     script = f"import sys, prepex.study.check; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_margin_below_zero_is_explained():
+    x = np.random.default_rng(0).normal(size=24)
+    Path("t.csv").write_text("arm,x\n" + "".join(f"{'ab'[k % 2]},{value}\n" for k, value in enumerate(x)))
+    run("study", "create", "s", "--from", "t.csv", "--family", "x=unknown")
+    found = shown("study", "status", "s")
+    assert found["reached"] < 0
+    assert "not yet: below 0 the weakest test" in " ".join(run("study", "status", "s").split())
+    assert "(below 0: not yet more than looking often costs)" in " ".join(run("study", "why", "s").split())
+
+
+def test_units_stand_beside_objectives_in_a_report(folder):
+    study = Study.create("s.db", "s", arms=("a", "b"), objectives=("time",), family=Gaussian(variance=1.0))
+    study.report("out.html", units={"time": "s"})
+    assert "time [s] (max)" in Path("out.html").read_text()

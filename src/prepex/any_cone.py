@@ -18,9 +18,15 @@ from prepex._checks import Floats
 from prepex.cone import Cone
 from prepex.mean_regions import Regions
 
-__all__ = ["Regions", "State", "least_tolerance", "states_under"]
+__all__ = ["WHY_OPEN", "Regions", "State", "least_tolerance", "states_under"]
 
 State = Literal["in", "out", "open"]
+
+# Why an option that a study has settled may be open under another cone.
+WHY_OPEN = (
+    "States under another cone come from regions that hold all true means at all times, whichever cones are looked at: "
+    "that takes more data than the study's own tests, so what the study has settled may be open here."
+)
 
 
 def states_under(regions: Regions, cone: Cone, signs: Floats) -> tuple[State, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from prepex._checks import Floats
 from prepex.errors import InputError
 from prepex.extras import need
+from prepex.numerals import number
 from prepex.runs import check_ending
 from prepex.units import Units
 
@@ -36,12 +37,22 @@ def plain(name: str, most: int = 32) -> str:
 
 
 def log_axis(axis: Any) -> None:
-    """A logarithmic axis with plain numbers beside it."""
-    from matplotlib.ticker import LogFormatter
+    """A logarithmic axis with plain, round numbers beside it."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    from prepex._ticks import RoundNumbers
 
     (axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale)("log")
-    axis.set_major_formatter(LogFormatter())
-    axis.set_minor_formatter(LogFormatter())
+    axis.set_major_locator(RoundNumbers())
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+
+
+def plain_axis(axis: Any) -> None:
+    """Large numbers with commas, as elsewhere."""
+    from prepex._ticks import Thousands
+
+    axis.set_major_formatter(Thousands())
 
 
 def save(figure: "Figure", path: str | Path) -> None:

@@ -342,7 +342,8 @@ class Standing:
         if reached == -np.inf:
             words = f"The {what} cannot be computed yet: {self._nothing()}. It must reach {want}"
         elif reached < needed:
-            words = f"The {what} is {have}; it must reach {want}"
+            nothing = " (below 0: not yet more than looking often costs)" if reached < 0.0 else ""
+            words = f"The {what} is {have}{nothing}; it must reach {want}"
         else:
             words = f"The {what} is {have}, which is more than the {want} that it must reach"
         words += f" at delta {self.delta:g}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepex.analysis.analyse import Analysis, Arm
-from prepex.drawing import draw_border, figure_class, log_axis, place_names, plain
+from prepex.drawing import draw_border, figure_class, log_axis, place_names, plain, plain_axis
 from prepex.family import LogNormal
 from prepex.parallel import Look, draw_parallel
 from prepex.units import Units
@@ -66,16 +66,15 @@ def _error(arm: Arm, q: int, log: bool) -> tuple[float, float]:
 def _scatter(axes: Any, found: Analysis, pair: tuple[int, int], *, front: bool) -> None:
     logs = _logs(found)
     for q, axis in zip(pair, (axes.xaxis, axes.yaxis), strict=True):
-        if logs[q]:
-            log_axis(axis)
+        (log_axis if logs[q] else plain_axis)(axis)
     for arm in sorted(found.arms, key=lambda arm: ("out", None, "open", "in").index(arm.state)):
         colour, marker, _ = STYLE[arm.state]
         errors = [np.array(_error(arm, q, logs[q]))[:, None] for q in pair]
         point = [[arm.mean[q]] for q in pair]
         quiet = arm.state == "out"
         axes.errorbar(
-            *point, xerr=errors[0], yerr=errors[1], fmt=marker, color=colour, markersize=4 if quiet else 6,
-            elinewidth=0.8, alpha=0.6 if quiet else 1.0, markerfacecolor=colour if arm.front else "white",
+            *point, xerr=errors[0], yerr=errors[1], fmt=marker, color=colour, markersize=7 if arm.front else 4,
+            elinewidth=0.8, alpha=0.6 if quiet else 1.0, markerfacecolor=_fill(arm),
         )  # fmt: skip
     axes.set(xlabel=_title(found, pair[0]), ylabel=_title(found, pair[1]))
     axes.spines[["top", "right"]].set_visible(False)
@@ -108,8 +107,10 @@ def _rows(found: Analysis) -> "Figure":
     for k, arm in enumerate(found.arms):
         colour, marker, _ = STYLE[arm.state]
         error = np.array(_error(arm, 0, log))[:, None]
-        fill = colour if arm.front else "white"
-        axes.errorbar(arm.mean[0], k, xerr=error, fmt=marker, color=colour, markerfacecolor=fill, capsize=2)
+        axes.errorbar(
+            arm.mean[0], k, xerr=error, fmt=marker, color=colour, markerfacecolor=_fill(arm), capsize=2,
+            markersize=7 if arm.front else 4,
+        )  # fmt: skip
     axes.set_yticks(range(len(found.arms)), [plain(arm.name) for arm in found.arms], fontsize=8)
     axes.set_ylim(len(found.arms) - 0.4, -0.6)
     axes.set_xlabel(_title(found, 0))
@@ -135,18 +136,21 @@ def _parallel(found: Analysis) -> "Figure":
     return figure
 
 
-def _legend(figure: Any, arms: Sequence[Arm], mark: str = "filled") -> None:
+def _fill(arm: Arm) -> str:
+    """Empty marks are open, as in every picture."""
+    return "white" if arm.state == "open" else STYLE[arm.state][0]
+
+
+def _legend(figure: Any, arms: Sequence[Arm], mark: str = "large") -> None:
     from matplotlib.lines import Line2D
 
     handles = []
     for state, (colour, marker, words) in STYLE.items():
         n = sum(arm.state == state for arm in arms)
         if n:
-            label = f"{words}: {n}"
-            handles.append(Line2D([], [], color=colour, marker=marker, linestyle="none", label=label))
-    handles.append(
-        Line2D(
-            [], [], color="0.3", marker="o", linestyle="none", markerfacecolor="0.3", label=f"looks optimal ({mark})"
-        )
-    )
+            label, fill = f"{words}: {n}", "white" if state == "open" else colour
+            handles.append(
+                Line2D([], [], color=colour, marker=marker, linestyle="none", markerfacecolor=fill, label=label)
+            )
+    handles.append(Line2D([], [], linestyle="none", label=f"{mark}: looks optimal"))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)

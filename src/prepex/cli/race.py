@@ -303,7 +303,7 @@ def _show_end(book: "Book", places: Mapping[str, Any], *, quiet: bool) -> None:
         if book.study is None:
             typer.echo("No report: the first rounds are not over.", err=True)
         else:
-            book.study.report(places["report"])
+            book.study.report(places["report"], units=book.question.units)
             typer.echo(f"wrote {places['report']}", err=True)
 
 

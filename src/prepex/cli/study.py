@@ -293,8 +293,11 @@ def under(
         if format is Format.json:
             show_json(found)
         else:
+            from prepex.any_cone import WHY_OPEN
+
             for arm, state in found.items():
                 typer.echo(printable(f"{state:5} {arm}"))
+            typer.echo(f"\n{WHY_OPEN}")
 
 
 @app.command()

@@ -17,6 +17,9 @@ from prepex.study.audit import Verdict
 from prepex.study.picture import promise_words
 from prepex.tolerance import in_words
 
+# Tests pay for being looked at after every outcome, and for their number: they begin below 0.
+BELOW = " (not yet: below 0 the weakest test does not outweigh the price of looking often and at all options)"
+
 
 def created(picture: dict[str, Any], storage: str, *, as_json: bool, imported: dict[str, Any] | None = None) -> None:
     """What is fixed from now on, what was `imported` (cli/begin.py), and what to do next."""
@@ -143,7 +146,8 @@ def status(found: Status, check: NoiseCheck | None = None, *, as_json: bool) -> 
         table.add_row(escape(name), found.states[name], likely, str(found.counts[name]), part, *numbers, looks)
     console.print(table)
     reached, needed = ("-", number(found.needed, 3)) if found.reached is None else apart(found.reached, found.needed, 3)
-    console.print(f"reached {reached} of the {needed} needed")
+    nothing = found.reached is not None and found.reached < 0.0
+    console.print(f"reached {reached} of the {needed} needed{BELOW if nothing else ''}", soft_wrap=True)
     if not found.done:
         console.print(f"how many more: prepex study forecast {escape(_quoted(found.name))}", soft_wrap=True)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from prepex.any_cone import WHY_OPEN
 from prepex.cone import Cone
 from prepex.dialogue import Dialogue
 from prepex.errors import InputError
@@ -35,7 +36,7 @@ def under(study: Study, cone: Cone) -> dict[str, Any]:
         "words": cone_words(order, experiment),
         "promise": f"All that is ever said here, under all cones together, is right with a probability of at least "
         f"{share}, however many you look at. The study's own answer and its certificate are untouched. "
-        "Limits and tolerances are not looked at.",
+        f"Limits and tolerances are not looked at. {WHY_OPEN}",
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from prepex._checks import Floats
-from prepex.drawing import draw_border, draw_limit, figure_class, legend, log_axis, place_names, plain
+from prepex.drawing import draw_border, draw_limit, figure_class, legend, log_axis, place_names, plain, plain_axis
 from prepex.markup import svg_of
 from prepex.parallel import Look, draw_parallel
 from prepex.study.history import Past
@@ -117,8 +117,7 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
             edge = region(arm, k, design["covariance"], pair)
             axes.fill(*edge.T, facecolor=colour, edgecolor=colour, alpha=0.12)
         point = [arm["mean"][q] for q in pair]
-        fill = colour if arm["decided"] else "none"
-        axes.plot(*point, "o", markersize=6 if arm["front"] else 4, markeredgecolor=colour, markerfacecolor=fill)
+        axes.plot(*point, "o", markersize=6 if arm["front"] else 4, **_mark(arm))
     _scale(axes, design, pair)
     for limit in design["limits"]:
         _draw_limit(axes, limit, pair)
@@ -137,6 +136,12 @@ def _pair(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]], pair
         others=np.array([[arm["mean"][q] for q in pair] for _, arm in tried]),
         beyond=60.0 if len(names) == 2 else 0.0,
     )
+
+
+def _mark(arm: dict[str, Any]) -> dict[str, str]:
+    """Filled: decided, blue in and grey out; empty: open. As everywhere."""
+    colour = NEEDED if not arm["decided"] else FRONT if arm["front"] else OTHER
+    return {"markeredgecolor": colour, "markerfacecolor": colour if arm["decided"] else "white"}
 
 
 def _parallel(picture: dict[str, Any], tried: list[Any]) -> Any:
@@ -171,8 +176,7 @@ def _rows(axes: Any, picture: dict[str, Any], tried: list[tuple[int, Any]]) -> N
         colour = FRONT if arm["front"] else OTHER
         low, high = (arm["interval"] or [arm["mean"] * 2])[0]
         around = [[arm["mean"][0] - low], [high - arm["mean"][0]]]
-        fill = colour if arm["decided"] else "white"
-        axes.errorbar(arm["mean"], [k], xerr=around, fmt="o", color=colour, markerfacecolor=fill, capsize=3)
+        axes.errorbar(arm["mean"], [k], xerr=around, fmt="o", color=colour, capsize=3, **_mark(arm))
     _name_rows(axes, picture["arms"])
     _scale(axes, picture["design"], (0,))
     for limit in picture["design"]["limits"]:
@@ -188,7 +192,9 @@ def _name_rows(axes: Any, arms: list[dict[str, Any]]) -> None:
 def _title(design: dict[str, Any], q: int) -> str:
     name = design["objectives"][q]
     scale = ", log scale" if name in design["logs"] else ""
-    return f"{plain(name, 40)} ({'less' if name in design['minimise'] else 'more'} is better{scale})"
+    unit = design.get("units", {}).get(name)
+    shown = f"{plain(name, 40)} [{plain(unit, 12)}]" if unit else plain(name, 40)
+    return f"{shown} ({'less' if name in design['minimise'] else 'more'} is better{scale})"
 
 
 def _units(design: dict[str, Any]) -> Units:
@@ -200,6 +206,8 @@ def _scale(axes: Any, design: dict[str, Any], shown: Sequence[int]) -> None:
     for axis, q in zip((axes.xaxis, axes.yaxis), shown):
         if design["objectives"][q] in design["logs"]:
             log_axis(axis)
+        else:
+            plain_axis(axis)
 
 
 def _figure(width: float, height: float) -> Any:

@@ -95,7 +95,9 @@ def _table(rows: Sequence[tuple[str, object]]) -> str:
 
 def _design(picture: dict[str, Any]) -> str:
     design = picture["design"]
-    signs = [f"{name} ({'min' if name in design['minimise'] else 'max'})" for name in design["objectives"]]
+    signs = [
+        f"{with_unit(design, name)} ({'min' if name in design['minimise'] else 'max'})" for name in design["objectives"]
+    ]
     noise, tolerance = design["covariance"], design["tolerance"]
     return _table(
         [
@@ -155,7 +157,8 @@ def _promise(picture: dict[str, Any]) -> str:
         (f'<p class="soft">Means of {means} are geometric means.</p>' if means else "")
         + '<p class="soft">The regions (in the table: in brackets, or factors) hold the true means of all arms at the '
         f"same time, now and at any other time, with a probability of at least {share:g} %. Filled marks are decided "
-        "at this risk, empty ones open. A number beside a point is that of its row in the table.</p>"
+        "at this risk (blue: in, grey: out), empty ones open. A number beside a point is that of its row in the table."
+        "</p>"
     )
 
 
@@ -173,13 +176,24 @@ def around(arm: dict[str, Any], logs: Sequence[int] = ()) -> list[str]:
     return [(by_factor if q in logs else within)(mean, *ends) for q, (mean, ends) in enumerate(pairs)]
 
 
+def with_unit(design: dict[str, Any], name: str) -> str:
+    """An objective, with its unit where it is known.
+
+    >>> with_unit({"units": {"time": "s", "gain": ""}}, "time"), with_unit({}, "gain")
+    ('time [s]', 'gain')
+    """
+    unit = design.get("units", {}).get(name)
+    return f"{name} [{unit}]" if unit else name
+
+
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(map(_text, names))
 
 
 def _arms(picture: dict[str, Any]) -> str:
     why = ("why",) if picture["design"]["limits"] else ()
-    names = ("", "arm", "n", *picture["design"]["objectives"], "state", "optimal", *why)
+    design = picture["design"]
+    names = ("", "arm", "n", *(with_unit(design, name) for name in design["objectives"]), "state", "optimal", *why)
     logs = [q for q, name in enumerate(picture["design"]["objectives"]) if name in picture["design"]["logs"]]
     body = ""
     for k, arm in enumerate(picture["arms"]):

@@ -538,8 +538,11 @@ class Study:
                 count += 1
         return count
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one self-contained HTML file: design, progress, front, evidence over time, certificate."""
+    def report(self, path: str | os.PathLike[str], *, units: Mapping[str, str] | None = None) -> None:
+        """Write one self-contained HTML file: design, progress, front, evidence over time, certificate.
+
+        `units`: of objectives, by name, to be written beside them.
+        """
         from prepex.study.report import make_report
 
         target = _checks.target("path", path)
@@ -549,6 +552,7 @@ class Study:
             status, why = summary.make_status(self.name, state), state.experiment.why()
             past, certificate = state.curve.past(state.experiment), summary.certify(state, log)
             shown = make_picture(state, status, why)
+            shown["design"]["units"] = dict(units or {})
             shown["forecast"] = None if ahead is None else ahead.to_document()
             page = make_report(shown, past, certificate, summary.noise_of(state, log))
         target.write_text(page, encoding="utf-8")

@@ -73,7 +73,7 @@ function hover(view, k) {
 
 const marks = (view, ks, colour, front) => ({
   symbol: ks.map((k) => (view.arms[k].decided ? "circle" : "circle-open")), size: front ? 12 : 9,
-  color: front ? colour.accent : colour.other, line: { width: 2 },
+  color: ks.map((k) => (!view.arms[k].decided ? colour.needed : front ? colour.accent : colour.other)), line: { width: 2 },
 });
 
 /** Two objectives a, b: means, regions, and under two objectives the border of what the front dominates. */

@@ -88,7 +88,8 @@ function draw(before) {
 }
 
 function drawTiles() {
-  const share = view.reached === null ? "–" : apart(view.reached, view.needed, 3).join(" of ");
+  // Below 0 there is nothing yet of what is needed.
+  const share = view.reached === null ? "–" : view.reached < 0 ? `none yet of ${number(view.needed, 3)}` : apart(view.reached, view.needed, 3).join(" of ");
   const made = view.forecast;
   const ahead = view.answer.done ? "–" : !made ? (computing ? "computing" : "unknown") : made.median === null ? `more than ${number(made.followed)}` : `about ${number(made.median)}`;
   const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [{ certified: "Certified margin", posterior: "Log of 1 / chance of a wrong answer" }[view.design.threshold] || "Evidence", share],
@@ -173,7 +174,7 @@ function drawMeans(chosen) {
   const shape = names.length === 1 ? "Bars" : view.design.covariance ? "Ellipses" : "Boxes";
   const held = view.arms.some((arm) => arm.interval), later = view.design.threshold === "certified" ? "Regions are drawn when the pilot is over. " : "There are no regions for this family without the certified threshold. ";
   say(at("promise"), tried ? (held ? `${shape}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` : later) +
-    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk, empty ones open." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
+    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk (blue: in, grey: out), empty ones open." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
   if (!tried) return;
   const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);
   fillPairs(all, chosen);
