@@ -206,3 +206,33 @@ def test_options_that_are_equal_without_noise_are_both_in_and_the_run_ends(thres
     assert alone.recommendation.arms == ("arm 0", "arm 1", "arm 2")
     assert beside.recommendation.arms == ("arm 1", "arm 2", "arm 3")
     assert {alone.recommendation.status, beside.recommendation.status} <= {threshold, "certified"}
+
+
+def test_a_value_without_noise_is_what_was_told_before_every_option_was_tried(tmp_path):
+    # The mean of three times 0.1 is 0.10000000000000002.
+    experiment = Experiment(("a", "b"), ("quality", "price"), family=FAMILY, minimise="price")
+    for _ in range(4):
+        experiment.tell("a", [1.0, 0.1])
+    for _ in range(3):
+        experiment.tell("a", {"quality": 1.0})
+    assert experiment.sure[0, 1] == experiment.means[0, 1] == 0.1
+    rng = np.random.default_rng(0)
+    experiment.tell("b", [0.0, 0.1])
+    while not experiment.done and experiment.n_pulls < 200:
+        arm = experiment.ask()
+        experiment.tell(arm, {"quality": (arm == "a") + 0.2 * rng.normal()})
+    assert experiment.recommendation.arms == ("a",) and experiment.recommendation.status == "certified"
+
+
+def test_a_study_imports_options_one_after_the_other(tmp_path):
+    study = Study.create(tmp_path / "s.db", "s", arms=("a", "b"), objectives=("quality", "price"), family=FAMILY)
+    for k, arm in enumerate(("a", "a", "b")):
+        path = tmp_path / f"{k}.csv"
+        path.write_text("arm,quality,price\n" + f"{arm},{k}.5,0.1\n" * 3)
+        study.import_csv(path)
+        if k == 0:
+            asked = study.ask(4)
+            for ticket in asked:
+                study.tell(ticket.token, {"quality": 1.0} | ({} if ticket.arm == "a" else {"price": 0.1}))
+    values = {row.values["price"] for row in study.observations(0, 100)[0]}
+    assert values == {0.1}

@@ -134,3 +134,9 @@ def test_an_experiment_with_integer_names_comes_back_from_json():
     again = Experiment.from_json(experiment.to_json())
     assert counts_of(again) == counts_of(experiment) == {"1": 1, "2": 1, "0": 4}
     assert np.array_equal(again.means, experiment.means)
+
+
+@pytest.mark.parametrize("names", [(True, False), ("a", np.bool_(True))])
+def test_truth_values_are_refused_as_names_where_names_are_given(names):
+    with pytest.raises(InputError, match=r"arms must be names, got .*; as a word it is 'True'"):
+        Experiment(names, ("x",), family=Gaussian(variance=1.0))

@@ -443,3 +443,18 @@ def test_one_arm_is_certain(tmp_path):
     certificate = json.loads(json.dumps(study.certificate(), allow_nan=False))
     assert check(certificate).ok and certificate["answer"]["status"] == "certified"
     study.report(tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("family", [Gaussian(variance=1.0), Bernoulli()], ids=["bound", "draws"])
+def test_what_a_posterior_has_not_decided_is_not_called_decided(family, tmp_path):
+    study = Study.create(
+        tmp_path / "s.db", "s", arms=("a", "b"), objectives=("x",), family=family, threshold="posterior", max_pulls=4
+    )
+    while (ticket := study.ask()) is not None:
+        study.tell(ticket.token, [1.0 if ticket.arm == "a" else 0.0])
+    genuine = study.certificate()
+    assert genuine["answer"]["status"] == "inconclusive" and check(genuine).ok
+    forged = json.loads(json.dumps(genuine))
+    forged["answer"] |= {"decided": ["a", "b"], "undecided": []}
+    problems = check(forged).problems
+    assert any(problem.startswith("decided: all options at the stop and none before it") for problem in problems)

@@ -207,6 +207,9 @@ def names(name: str, value: Iterable[Any] | None, count: int, default: str) -> t
 def _as_name(name: str, entry: Any) -> str:
     if _is_missing(entry):
         raise InputError(f"{name} must be names, got {_short(entry)}, which stands for a missing one")
+    if isinstance(entry, bool | np.bool_):
+        # Elsewhere a truth value is no name, as it is a whole number to Python.
+        raise InputError(f"{name} must be names, got {_short(entry)}; as a word it is {str(entry)!r}")
     return shown(entry) if (text := _text(entry)) is None else text
 
 

@@ -578,7 +578,12 @@ class Experiment:
         for told in self._log:
             sums[told.arm] += units.inner(told.reward)
         with np.errstate(invalid="ignore"):
-            return _checks.frozen(units.outer(sums / self.counts[:, None]))
+            means = units.outer(sums / self.counts[:, None])
+        # What has no noise is the value that was told, not a sum of them that was rounded.
+        on = list(self._exact)
+        for told in self._log:
+            means[told.arm, on] = np.asarray(told.reward)[on]
+        return _checks.frozen(means)
 
     @property
     def reached(self) -> float:

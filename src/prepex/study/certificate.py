@@ -11,7 +11,7 @@ Legend
                        better, worse, facet: two arms on a facet;  arm, limit: a limit of its own;
                        better, worse, limit: the other arm is no rival as it breaks a limit, or one only if it meets it
     margin             the least value; null: some arm has no test
-    decided            of a study that goes on: the arms whose e less their plain price is enough
+    decided            of a study that goes on: the arms whose e less their plain price is enough; of a posterior, none
 """
 
 from typing import Any
@@ -51,6 +51,9 @@ def make_certificate(config: Config, experiment: Experiment, position: int, head
             # Of a posterior by draws nobody else can find the same number.
             by_draws = experiment.setting.posterior and experiment.setting.laws is not None
             evidence = None if by_draws else _finite(experiment.reached)
+            if experiment.setting.posterior and answer.status != "posterior":
+                # By draws, too: before the stop a certificate states none.
+                decided = set()
         elif experiment.testable and (len(arms) > 1 or has_limits(course.near.inst)):
             prices, tests = _tests(course, labels.arms, mask)
             for k, arm in enumerate(arms):
