@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prepex import Cone, Gaussian, Problem, Study, analyse
+from prepex import Cone, Experiment, Gaussian, Problem, Study, analyse
 from prepex.instances import covboost, snw
 from prepex.plot import fronts
 from prepex.study import figures
@@ -161,3 +161,18 @@ def test_empty_marks_are_open_in_every_picture():
     assert (
         len({_mark({"decided": True, "front": front})["markerfacecolor"] for front in (True, False)} - {"white"}) == 2
     )
+
+
+def test_an_experiment_draws_itself(tmp_path):
+    family = Gaussian(variance=1.0)
+    experiment = Experiment(("a", "b", "c"), ("gain", "cost"), family=family, minimise=("cost",))
+    with pytest.raises(ValueError, match="an outcome must have been told before"):
+        experiment.plot()
+    experiment.tell_many([("a", [1.0, 3.0]), ("b", [0.0, 2.0])])
+    figure = experiment.plot(tmp_path / "out.png")
+    assert (tmp_path / "out.png").stat().st_size > 5000
+    assert {text.get_text() for text in figure.axes[0].texts} == {"a", "b"}
+    for L in (1, 3, 5):
+        other = Experiment(("a", "b"), L, family=family)
+        other.tell_many([("a", [1.0] * L), ("b", [0.0] * L)])
+        assert len(other.plot().axes) == max(1, L if L == 3 else 1)

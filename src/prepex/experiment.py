@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass, field
+from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple, Unpack
 
 import numpy as np
@@ -906,6 +907,35 @@ class Experiment:
         {'a': 1.0, 'b': 0.0}
         """
         return self._table().to_frame()
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Any:
+        """The means of the options that were tried, with their states; a figure, saved if `path` is given (png, svg,
+        pdf). Needs matplotlib.
+
+        >>> from prepex import Gaussian
+        >>> experiment = Experiment(("a", "b"), ("gain", "cost"), family=Gaussian(variance=1.0), minimise=("cost",))
+        >>> experiment.tell_many([("a", [1.0, 3.0]), ("b", [0.0, 2.0])])
+        >>> figure = experiment.plot()
+        >>> figure.axes[0].get_xlabel(), [text.get_text() for text in figure.legends[0].get_texts()]
+        ('gain (more is better)', ['open: 2', 'large: looks optimal'])
+        """
+        from prepex.drawing import save
+        from prepex.option_picture import Option, Scene, draw_options
+
+        labels, setting, answer = self.labels, self.setting, self.recommendation
+        none = [(0.0, 0.0)] * len(labels.objectives)
+        options = [
+            Option(name, self.means[k].tolist(), none, answer.states[k], name in answer.arms)
+            for k, name in enumerate(labels.arms)
+            if self.counts[k]
+        ]
+        if not options:
+            raise InputError("an outcome must have been told before there is something to draw, got none")
+        scene = Scene(labels.objectives, labels.minimise, setting.units.logs, setting.cone.facets * labels.signs)
+        figure = draw_options(options, scene)
+        if path is not None:
+            save(figure, str(path))
+        return figure
 
     def _repr_html_(self) -> str:
         named = self._table(signs=True).to_html()
