@@ -296,6 +296,10 @@ def _require_exact(arm: NDArray[np.int64], values: Floats, design: Design) -> No
 def used_blocks(blocks: Sequence[Block], wanted: int, design: Design) -> tuple[list[Block], int]:
     """(those that an answer after `wanted` outcomes rests on, how many there are before the last): whole summaries
     only, all after the pilot."""
+    if design.exact:
+        # Also of those that came after the stop: no study takes two values of what has no noise.
+        told = np.array([block[1] for block in blocks], dtype=float).reshape(len(blocks), len(design.objectives))
+        _require_exact(np.array([block[0] for block in blocks], dtype=np.int64), design.inner(told), design)
     used, total, before, tried = list[Block](), 0, 0, set[int]()
     for arm, values, n in blocks:
         if total >= wanted:
