@@ -320,3 +320,22 @@ def test_columns_that_number_trials_are_not_objectives():
     found = find_trials(read_columns(table), arm=None, objectives=None)
     assert found.objectives == ("x",) and any("Not used: 'seed'" in words for words in found.notes)
     assert find_trials(read_columns(table), arm=None, objectives=["seed"]).objectives == ("seed",)
+
+
+@pytest.mark.parametrize(
+    ("options", "meant"),
+    [
+        ({"arm": "aloy"}, "alloy"),
+        ({"objectives": ["strenght"]}, "strength"),
+        ({"minimise": ["Cots"]}, "cost"),
+        ({"tolerance": {"strenth": 1.0}}, "strength"),
+        ({"family": {"cst": "unknown"}}, "cost"),
+        ({"at_most": {"csot": 3.0}}, "cost"),
+    ],
+)
+def test_a_misspelt_column_is_guessed(options, meant):
+    rows = [{"alloy": a, "strength [MPa]": x, "cost": y} for a, x, y in trials(4)]
+    with pytest.raises(InputError, match=rf"did you mean '{meant}'\?$"):
+        px.analyse(rows, **options)
+    with pytest.raises(InputError, match=r"got 'colour'$"):
+        px.analyse(rows, arm="colour")

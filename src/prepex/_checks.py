@@ -5,6 +5,7 @@ import os
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ LARGEST, SMALLEST = 1e100, 1e-100
 LARGEST_SUMMARY = 1_000_000
 # Characters of a name.
 LONGEST_NAME = 1000
+# Names among which one that was misspelt is looked for.
+MOST_COMPARED = 2000
 
 
 def real_array(name: str, value: Any, *shape: tuple[str, int | None], known: Sequence[str] = ()) -> Floats:
@@ -288,12 +291,29 @@ def member(name: str, value: Any, known: Sequence[str]) -> int:
     """The position of `value` (a name, or an index where that cannot be confused with a name) in `known`."""
     found = position(value, known)
     if found is None:
-        raise InputError(f"{name} must be one of {quoted(known)}{_or_index(known)}, got {_short(value)}")
+        raise InputError(
+            f"{name} must be one of {quoted(known)}{_or_index(known)}, got {_short(value)}{meant(value, known)}"
+        )
     return found
 
 
 def _or_index(known: Sequence[str]) -> str:
     return " (as some look like numbers, an index is not taken)" if _numbered(tuple(known)) else " or an index"
+
+
+def meant(value: Any, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not known: which one it is close to, if any.
+
+    >>> meant("cots", ("strength", "cost")), meant("price", ("strength", "cost"))
+    ("; did you mean 'cost'?", '')
+    """
+    from difflib import get_close_matches
+
+    if not isinstance(value, str) or len(value) > LONGEST_NAME:
+        return ""
+    by_case = {str(name).casefold(): name for name in islice(known, MOST_COMPARED)}
+    found = get_close_matches(value.strip().casefold(), by_case, n=1, cutoff=0.7)
+    return f"; did you mean {by_case[found[0]]!r}?" if found else ""
 
 
 def quoted(known: Iterable[str]) -> str:

@@ -32,7 +32,9 @@ def _matched(name: str, given: Iterable[tuple[Any, Any]], known: Sequence[str]) 
     for key, entry in given:
         at = _checks.position(key, known)
         if at is None:
-            raise InputError(f"{name} must be of {_checks.quoted(known)}, got {key!r}{_hint(key)}")
+            raise InputError(
+                f"{name} must be of {_checks.quoted(known)}, got {key!r}{_hint(key) or _checks.meant(key, known)}"
+            )
         if at in found:
             raise InputError(f"{name} must have each name once, got {known[at]!r} twice")
         found[at] = entry

@@ -530,7 +530,8 @@ def full_name(name: Any, known: Sequence[str], what: str) -> str:
         return str(name)
     fitting = [entry for entry in known if Column(entry, (), None).plain_name == str(name).strip()]
     if len(fitting) != 1:
-        raise InputError(f"{what} must name objectives, of {_checks.quoted(known)}, got {name!r}")
+        hint = _checks.meant(name, [Column(entry, (), None).plain_name for entry in known])
+        raise InputError(f"{what} must name objectives, of {_checks.quoted(known)}, got {name!r}{hint}")
     return fitting[0]
 
 

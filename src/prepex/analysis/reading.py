@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from prepex._checks import Floats
+from prepex._checks import Floats, meant
 from prepex.errors import InputError, InputTypeError, shown
 from prepex.tables import Sheet, decode_any, parse_sheet, plain_number, read_bytes
 
@@ -78,7 +78,8 @@ class Columns:
                 if len(fitting) == 1:
                     return fitting[0]
         known = ", ".join(repr(column.name) for column in self.columns)
-        raise InputError(f"{what} must be a column of {self.source}, one of {known}, got {shown(name)}")
+        hint = meant(wanted, [getattr(column, own) for own in ("plain_name", "name") for column in self.columns])
+        raise InputError(f"{what} must be a column of {self.source}, one of {known}, got {shown(name)}{hint}")
 
 
 def read_columns(data: Any, *, decimal: str | None = None) -> Columns:

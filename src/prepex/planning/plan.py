@@ -263,7 +263,8 @@ def _from_file(path: Path, settings: Settings | None, uncertainty: Any, objectiv
         wanted = list(settings.labels.objectives)
     for name in wanted:
         if name not in chosen:
-            raise InputError(f"objectives must be columns of {path}, {_checks.quoted(chosen)}, got {name!r}")
+            hint = _checks.meant(name, chosen)
+            raise InputError(f"objectives must be columns of {path}, {_checks.quoted(chosen)}, got {name!r}{hint}")
     columns = {name: table.means[:, q] for q, name in enumerate(table.objectives)}
     means = np.stack([columns[name] for name in wanted], axis=1)
     if settings is None:

@@ -242,7 +242,8 @@ def _amounts(name: str, given: Mapping[str, Any] | None, units: Mapping[str, str
 
 def _known(name: str, key: str, units: Mapping[str, str]) -> str:
     if key not in units:
-        raise InputError(f"{name} must be of an objective, {_checks.quoted(tuple(units))}, got {shown(key)}")
+        hint = _checks.meant(key, units)
+        raise InputError(f"{name} must be of an objective, {_checks.quoted(tuple(units))}, got {shown(key)}{hint}")
     return key
 
 
