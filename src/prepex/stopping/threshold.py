@@ -249,7 +249,10 @@ def mixture_cost(x: float) -> float:
     >>> round(mixture_cost(1.0), 3)
     9.105
     """
-    y = (_inverse(1.0 + x) + math.log(math.pi**2 / 3.0)) / 2.0
+    # Next to 0, where the digits of x are lost in 1 + x, by its series in p.
+    p = math.sqrt(2.0 * x)
+    first = _inverse(1.0 + x) if x > 1e-6 else 1.0 + p * (1.0 + p * (1 / 3 + p * (1 / 36 - p / 270)))
+    y = (first + math.log(math.pi**2 / 3.0)) / 2.0
     z = 1.5
     border = 1.0 / math.log(z)
     if y >= border - math.log(border):

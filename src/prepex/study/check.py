@@ -39,17 +39,18 @@ DIFFERENCE = 1e-3
 def level(name: str, N: Floats, L: int, delta: float) -> float:
     """What the evidence must reach: log((1 + log t) / delta), or Theorem 7 of Kaufmann & Koolen (2021)."""
     if name == "heuristic":
-        return math.log((1.0 + math.log(N.sum())) / delta)
+        return math.log1p(math.log(N.sum())) - math.log(delta)
 
-    def inverse(y: float) -> float:
-        """The u >= 1 with u - log u = y: the fixed point of y + log u."""
-        u = y + 1.0
-        for _ in range(10_000):
-            u = y + math.log(u)
-        return u
+    def inverse(more: float) -> float:
+        """The u >= 1 with u - log u = 1 + more, by bisection of u - 1: at most more + sqrt(2 more)."""
+        low, high = 0.0, 1.01 * (more + math.sqrt(2.0 * more))
+        for _ in range(100):
+            v = 0.5 * (low + high)
+            low, high = (v, high) if v - math.log1p(v) < more else (low, v)
+        return 1.0 + low
 
-    y = 0.5 * (inverse(1.0 - math.log(delta) / (N.size * L)) + math.log(math.pi**2 / 3.0))
-    border, u = 1.0 / math.log(1.5), inverse(y)
+    y = 0.5 * (inverse(-math.log(delta) / (N.size * L)) + math.log(math.pi**2 / 3.0))
+    border, u = 1.0 / math.log(1.5), inverse(y - 1.0)
     cost = 2.0 * math.exp(1.0 / u) * u if y >= border - math.log(border) else 3.0 * (y + math.log(border))
     return N.size * L * cost + 3.0 * L * float(np.log1p(np.log(N)).sum())
 

@@ -23,6 +23,8 @@ BLIND = 1e150
 RANGES = {"bernoulli": (0.0, 1.0), "poisson": (0.0, math.inf), "exponential": (0.0, math.inf)}
 # In place of an infinite cost.
 CERTAIN = 1e6
+# Powers of 2 that a multiplier may have.
+FURTHEST = 1000
 
 
 def scores(rows: Floats, W: Floats) -> Floats:
@@ -110,7 +112,7 @@ def divergence(law: str, mu: float, x: float, var: float) -> float:
     if law == "exact":
         return 0.0 if x == mu else math.inf
     if law == "gaussian":
-        return 0.5 * (x - mu) ** 2 / var
+        return 0.5 * (x - mu) / var * (x - mu)
     if law in UNKNOWN:
         return 0.5 * math.log1p((x - mu) ** 2 / var)
     if law == "bernoulli":
@@ -140,18 +142,25 @@ def tilted(law: str, mu: float, s: float, var: float) -> float:
     if law == "exponential":
         return 2.0 * mu / (1.0 + math.sqrt(max(1.0 + 4.0 * s * mu, 0.0)))
     if law == "bernoulli":
-        b, root = 1.0 + s, math.sqrt(max((1.0 + s) ** 2 - 4.0 * s * mu, 0.0))
+        # The root of (1 + s)^2 - 4 s mu, as a sum of two squares.
+        b, other = (1.0 + s, -s * mu) if s < 0 else (1.0 - s, s * (1.0 - mu))
+        b, root = 1.0 + s, math.hypot(b, 2.0 * math.sqrt(other))
         return min(max(2.0 * mu / (b + root) if b > 0 else (b - root) / (2.0 * s), 0.0), 1.0)
     inside = 1.0 - 4.0 * s * s * var
     return mu - (2.0 * s * var / (1.0 + math.sqrt(inside)) if inside > 0 else math.copysign(math.sqrt(var), s))
 
 
 def _top(at: Callable[[float], tuple[float, float]]) -> float:
-    """The largest value over y >= 0 of a concave function; at(y) gives value and slope."""
-    low, high = 0.0, 1.0
-    while at(high)[1] > 0 and high < 1e12:
-        low, high = high, 2.0 * high
-    for _ in range(100):
+    """The largest value over y >= 0 of a concave function; at(y) gives value and slope. y has the unit of 1 / outcome,
+    which may be any: its power of 2 is found first. Infinite if there is none."""
+    least, most = -FURTHEST, FURTHEST
+    if at(2.0**most)[1] > 0:
+        return math.inf
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if at(2.0**middle)[1] > 0 else (least, middle)
+    low, high = 2.0**least if least > -FURTHEST else 0.0, 2.0**most
+    for _ in range(60):
         y = 0.5 * (low + high)
         low, high = (y, high) if at(y)[1] > 0 else (low, y)
     return at(low)[0]
