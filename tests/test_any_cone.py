@@ -21,6 +21,6 @@ def test_a_study_under_another_cone(tmp_path, monkeypatch):
     wide = px.Cone.tradeoffs(("x", "y"), px.one("x").is_worth(at_least=1, of="y"))
     assert study.under(wide) == {"a": "in", "b": "out", "c": "out"}
     told = CliRunner().invoke(app, ["study", "under", "s", "--cone", "orthant"])
-    assert "what the study has settled may be open here" in told.output
+    assert "what they have settled may be open here" in told.output
     shown = CliRunner().invoke(app, ["study", "under", "s", "--cone", "tradeoffs:x=1.. y", "--format", "json"])
     assert json.loads(shown.output) == study.under(wide)

@@ -24,8 +24,8 @@ State = Literal["in", "out", "open"]
 
 # Why an option that a study has settled may be open under another cone.
 WHY_OPEN = (
-    "States under another cone come from regions that hold all true means at all times, whichever cones are looked at: "
-    "that takes more data than the study's own tests, so what the study has settled may be open here."
+    "States under another cone come from regions that hold all true means at all times, whichever cones are looked at. "
+    "The study's own tests are others, for its cone alone: what they have settled may be open here, and the reverse."
 )
 
 

@@ -82,7 +82,7 @@ export function drawPair(place, view, pair) {
   const tried = view.arms.map((_, k) => k).filter((k) => view.arms[k].mean);
   const mean = (k) => view.arms[k].mean;
   const [x, y] = pair.map((q) => range(tried.map((k) => place10(view, q)(mean(k)[q])), tried.map((k) => ends(view, k, q).map(place10(view, q)))));
-  const groups = [[true, "Pareto optimal"], [false, "dominated"]].map(([front, title]) => ({ front, title, ks: tried.filter((k) => view.arms[k].front === front) }));
+  const groups = [[true, "large: looks Pareto optimal"], [false, "small: looks dominated"]].map(([front, title]) => ({ front, title, ks: tried.filter((k) => view.arms[k].front === front) }));
   const data = [];
   for (const { front, ks } of groups) {
     const border = [[], []];
