@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from prepex import Cone, Exact, Gaussian, Product, Study
+from prepex import Bernoulli, Cone, Exact, Gaussian, Poisson, Product, Study
 from prepex.stopping import Heuristic, KaufmannKoolen
 from prepex.study.check import check, level
 from prepex.study.check_laws import to_border
@@ -57,3 +57,19 @@ def test_the_level_of_an_extreme_delta_is_that_of_the_engine(delta):
         for threshold in (Heuristic(), KaufmannKoolen()):
             expected = threshold.level(delta, (K, L, L)) + threshold.growth(N, (K, L, L))
             assert level(threshold.name, N, L, delta) == pytest.approx(expected, rel=1e-12)
+
+
+BESIDE = {"bernoulli": Product([Bernoulli(), Exact()]), "poisson": Product([Poisson(), Exact()])}
+MIXED = Cone.from_facets([[1, 0.3], [0.1, 1]])
+
+
+@pytest.mark.parametrize("known", [100.0, 1e7])
+@pytest.mark.parametrize("outcomes", [{"a": 0.0, "b": 1.0}, {"a": 1.0, "b": 0.0}])
+@pytest.mark.parametrize("law", BESIDE)
+def test_means_at_the_end_of_their_range_beside_what_has_no_noise(tmp_path, law, outcomes, known):
+    rows = {arm: [value, known if arm == "a" else 0.5] for arm, value in outcomes.items()}
+    options = {"family": BESIDE[law], "cone": MIXED, "threshold": "heuristic"}
+    certificate, lines = finished(tmp_path, rows, objectives=("u", "v"), **options)
+    # No chance makes up for this; a number does, d(0, x) = x.
+    assert (certificate["evidence"] is None) == (law == "bernoulli")
+    assert check(certificate, lines).problems == []

@@ -1,8 +1,8 @@
 """An independent check of a certificate, with its log or without. It needs numpy, for odd cones scipy, and shares no
 code with the rest: this file, check_read.py, check_settings.py, check_cone.py and check_form.py, which read strictly,
 check_log.py for the log, check_facts.py for what the tests look at, check_tests.py for the tests themselves,
-check_laws.py for families beyond the known Gaussian, check_penalty.py for their penalties, check_evidence.py and
-check_posterior.py for other thresholds.
+check_laws.py for families beyond the known Gaussian, check_penalty.py for their penalties, check_evidence.py with
+check_star.py and check_posterior.py for other thresholds.
 
 Everything is computed by definition (docs/certified.md): hashes, the order of the outcomes, the pilot's shares of
 delta, and every test, each e-value by bisection on the slope of a convex function. Then every number and every name

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prepex.study.check_facts import Design, Facts
-from prepex.study.check_laws import BLIND, divergence, tilted, to_border
+from prepex.study.check_laws import BLIND, RANGES, divergence, peak, tilted, to_border
 from prepex.study.check_read import refuse
+from prepex.study.check_star import LATE_STUCK, NEVER, STUCK, nonnegative, softness, solvable
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -32,6 +33,8 @@ Links = list[tuple[int, int]]
 PATIENCE = 20_000
 # What a star costs that has no point, if only its cap is known.
 NOWHERE = 1e300
+# Steps after which means that do not move are taken to be hard.
+LATE = 100
 BORDER = {"exponential": math.log(2.0) - 0.5, "student": 0.5 * math.log(2.0)}
 
 
@@ -61,6 +64,8 @@ class Stars:
         single = bool(((self.rows != 0.0).sum(axis=1) == 1).all())
         # Facets of one objective each: the hub pools with the arms above it, convex or not.
         self.plain = bool(self.laws) and single and "student" not in self.laws and not self.slack.any()
+        # Laws that are convex everywhere, of means that have an end.
+        self.ended = not self.plain and bool({*self.laws} & {"bernoulli", "poisson"}) and not {*self.laws} & {*BORDER}
         if not self.plain:
             for law in {*self.laws} & {*BORDER}:
                 self.cap = np.minimum(self.cap, BORDER[law] * self.N)
@@ -83,20 +88,77 @@ class Stars:
             return self._pooled(hub, links)
         y, value = np.zeros(len(links)), 0.0
         value, left, Q, scores = self._dual(hub, links, y)
-        for _ in range(200):
+        for turn in range(3 * LATE):
+            if turn == LATE:
+                value, left, Q, scores = self._dual(hub, links, y, LATE_STUCK)
             step = nonnegative(Q, left + Q @ y) - y
             promise = float(left @ step)
             if not promise > 1e-13 * value:
                 break
-            share, found = 1.0, self._dual(hub, links, y + step)
-            while found[0] < value + 1e-4 * share * promise and share > 1e-15:
+            stuck = STUCK if turn < LATE else LATE_STUCK
+            share, found = 1.0, self._dual(hub, links, y + step, stuck)
+            while found[0] < value + 1e-4 * share * promise and share > 1e-25:
                 share *= 0.5
-                found = self._dual(hub, links, np.maximum(y + share * step, 0.0))
+                found = self._dual(hub, links, np.maximum(y + share * step, 0.0), stuck)
             if found[0] <= value:
                 break
             y = np.maximum(y + share * step, 0.0)
             value, left, Q, scores = found
+        # No star is cheaper than one of its constraints alone.
+        for link in links if self.ended else ():
+            cost, alone = self._alone(hub, link)
+            if cost > value:
+                value, scores = cost, alone
         return value, scores
+
+    def _ways(self, hub: int, link: tuple[int, int]) -> list[tuple[int, int, float]]:
+        """What may move for a constraint: (arm, objective, how much of a move counts)."""
+        a, row = link
+        w = self.rows[row].tolist()
+        noisy = [q for q, law in enumerate(self.laws) if law != "exact" and w[q] != 0.0]
+        movers = [(hub, 1.0)] + ([(a, -1.0)] if a >= 0 else [])
+        return [(k, q, side * w[q]) for k, side in movers for q in noisy]
+
+    def _reached(self, hub: int, link: tuple[int, int]) -> bool:
+        """Can means be moved so far that this constraint holds, short of the ends of their ranges?"""
+        most = 0.0
+        for k, q, part in self._ways(hub, link):
+            end = RANGES.get(self.laws[q], (-math.inf, math.inf))[int(part > 0)]
+            most += part * (end - self.M[k, q])
+        return bool(most > max(self._lacks(hub, link), 0.0)) or self._lacks(hub, link) <= 0
+
+    def _alone(self, hub: int, link: tuple[int, int]) -> tuple[float, Floats]:
+        """(what one constraint costs, the hub's scores there), by the slope of its dual."""
+        lacks, ways = self._lacks(hub, link), self._ways(hub, link)
+        if lacks <= 0:
+            return 0.0, self.S[hub] - self.W @ self.M[0]
+
+        def moved(y: float, k: int, q: int, part: float) -> float:
+            return tilted(self.laws[q], float(self.M[k, q]), -y * part / self.N[k], float(self.scale[k, q]))
+
+        def at(y: float) -> tuple[float, float]:
+            value, slope = 0.0, lacks
+            for k, q, part in ways:
+                mu, x = float(self.M[k, q]), moved(y, k, q, part)
+                if not math.isfinite(x):
+                    return -math.inf, -math.inf
+                value += self.N[k] * divergence(self.laws[q], mu, x, float(self.scale[k, q]))
+                slope -= part * (x - mu)
+            return value + y * slope, slope
+
+        y, x_hub = peak(at), self.M[hub] - self.M[0]
+        if y == math.inf:
+            return 0.0, self.W @ x_hub
+        value, slope = at(y)
+        for k, q, part in ways:
+            if k == hub:
+                x_hub[q] = moved(y, k, q, part) - self.M[0, q]
+        # A Poisson mean of 0 moves for a price that is the same all the way, or not at all.
+        zeros = [way for way in ways if self.laws[way[1]] == "poisson" and self.M[way[0], way[1]] == 0 and way[2] > 0]
+        if slope > 1e-9 * lacks and zeros:
+            k, q, part = min(zeros, key=lambda way: self.N[way[0]] / way[2])
+            x_hub[q] += slope / part if k == hub else 0.0
+        return value, self.W @ x_hub
 
     def _holds(self, hub: int, link: tuple[int, int]) -> bool:
         """A constraint that nothing can move."""
@@ -108,6 +170,8 @@ class Stars:
     def _somewhere(self, hub: int, links: Links) -> bool:
         """Is there a point at all? Rows that look at objectives with and without noise may contradict each other: the
         limits of the hub, which moves alone, and the facets of a pair, of which one or the other moves."""
+        if self.ended and not all(self._reached(hub, link) for link in links):
+            return False
         noisy = [q for q, law in enumerate(self.laws) if law != "exact"]
         if len(noisy) == len(self.laws):
             return True
@@ -128,23 +192,23 @@ class Stars:
             return -float(self.over[hub, row - len(self.W)])
         return float(self.S[a, row] - self.S[hub, row] + self.slack[row])
 
-    def _dual(self, hub: int, links: Links, y: Floats) -> tuple[float, Floats, Floats, Floats]:
+    def _dual(self, hub: int, links: Links, y: Floats, stuck: float = STUCK) -> tuple[float, Floats, Floats, Floats]:
         """D, its gradient, minus its second derivative, and the hub's scores."""
         chosen, ends = [f for _, f in links], np.array([a for a, _ in links])
         facets = self.rows[chosen]
-        value, x_hub, soft_hub = self._moved(hub, y @ facets)
+        value, x_hub, soft_hub = self._moved(hub, y @ facets, stuck)
         left, Q = self.slack[chosen] - facets @ x_hub, facets @ soft_hub @ facets.T
         limits = ends < 0
         left[limits] += self.level[chosen][limits] - facets[limits] @ self.M[0]
         for a in sorted({a for a, _ in links if a >= 0}):
             own = np.flatnonzero(ends == a)
-            cost, x, soft = self._moved(a, -y[own] @ facets[own])
+            cost, x, soft = self._moved(a, -y[own] @ facets[own], stuck)
             value += cost
             left[own] += facets[own] @ x
             Q[np.ix_(own, own)] += facets[own] @ soft @ facets[own].T
         return (value + float(y @ left) if math.isfinite(value) else -math.inf), left, Q, self.W @ x_hub
 
-    def _moved(self, k: int, push: Floats) -> tuple[float, Floats, Floats]:
+    def _moved(self, k: int, push: Floats, stuck: float) -> tuple[float, Floats, Floats]:
         """(N d(M, x), x, dx / dpush) of an arm; means are taken from those of the first arm, which changes no left."""
         base = self.M[0]
         if not self.laws:
@@ -153,11 +217,12 @@ class Stars:
         x, soft, cost = np.empty(push.size), np.empty(push.size), 0.0
         for q, law in enumerate(self.laws):
             mu, var = float(self.M[k, q]), float(self.scale[k, q])
-            x[q] = tilted(law, mu, -float(push[q]) / self.N[k], var)
+            least = max(mu, NEVER) if law == "poisson" else mu
+            x[q] = tilted(law, least, -float(push[q]) / self.N[k], var)
             if not math.isfinite(x[q]):
                 return math.inf, self.M[k] - base, np.eye(push.size)
             cost += self.N[k] * divergence(law, mu, float(x[q]), var)
-            soft[q] = max(softness(law, mu, float(x[q]), var), 1e-200)
+            soft[q] = max(softness(law, mu, float(x[q]), var, stuck), 1e-200)
         return float(cost), x - base, np.diag(soft) / self.N[k]
 
     def _pooled(self, hub: int, links: Links) -> tuple[float, Floats]:
@@ -253,73 +318,6 @@ class Stars:
             p = int(np.where(above, left.min(axis=1), -np.inf).argmax())
             nodes += [[*links, (front[p], int(f))] for f in np.argsort(-left[p]) if not self.exact[f]]
         return best if possible or best <= 0 else math.inf
-
-
-def softness(law: str, mu: float, x: float, var: float) -> float:
-    """1 / d''(x)."""
-    if law == "exact":
-        return 0.0
-    if law == "gaussian":
-        return var
-    if law == "bernoulli":
-        bend = (mu / (x * x) if mu > 0 and x > 0 else 0.0) + ((1 - mu) / (1 - x) ** 2 if mu < 1 and x < 1 else 0.0)
-        return 1.0 / bend if bend > 0 and 0 < x < 1 else 1e-6
-    if law == "poisson":
-        return x * x / max(mu, 1e-9)
-    if law == "exponential":
-        return x**3 / (2.0 * mu - x) if 2.0 * mu - x > 1e-9 * mu else 1e-6 * mu * mu
-    square = (x - mu) ** 2
-    return (var + square) ** 2 / (var - square) if var - square > 1e-9 * var else 1e-6 * var
-
-
-def solvable(rows: Floats, lacks: Floats) -> bool:
-    """Is there an x with rows x >= lacks?"""
-    from scipy.optimize import linprog
-
-    size = np.maximum(np.abs(rows).max(axis=1), 1e-300)
-    unit = max(float(np.abs(lacks / size).max()), 1e-300)
-    bounds = [(None, None)] * rows.shape[1]
-    found = linprog(np.zeros(rows.shape[1]), -rows / size[:, None], -lacks / size / unit, bounds=bounds)
-    return bool(found.status == 0)
-
-
-def nonnegative(Q: Floats, b: Floats) -> Floats:
-    """argmax_{y >= 0} b . y - y'Qy / 2, by Lawson and Hanson's active set."""
-    y, use = np.zeros(b.size), np.zeros(b.size, dtype=bool)
-    if not b.size:
-        return y
-    for _ in range(10 * b.size + 10):
-        slope = np.where(use, -np.inf, b - Q @ y)
-        new = int(slope.argmax())
-        if not slope[new] > 1e-13 * (abs(b[new]) + np.abs(Q[new] * y).sum()):
-            break
-        use[new] = True
-        while use.any():
-            trial = np.zeros(b.size)
-            trial[use] = np.linalg.lstsq(Q[np.ix_(use, use)], b[use], rcond=None)[0]
-            if trial[use].min() > 0:
-                y = trial
-                break
-            bad = use & (trial <= 0)
-            share = float((y[bad] / np.maximum(y[bad] - trial[bad], 1e-300)).min())
-            y = y + share * (trial - y)
-            use &= ~(bad & (y <= 1e-15 * (1.0 + np.abs(y).max())))
-            if share == 0.0 and not use[new]:
-                return _ascended(Q, b, y)
-            y[~use] = 0.0
-    return _ascended(Q, b, y)
-
-
-def _ascended(Q: Floats, b: Floats, y: Floats) -> Floats:
-    """The same, coordinate by coordinate: where constraints depend on each other an active set may end too early."""
-    size = np.diag(Q)
-    for _ in range(20_000):
-        slope = b - Q @ y
-        if np.all(np.where(y > 0, np.abs(slope), slope) <= 1e-12 * (np.abs(b) + np.abs(Q) @ y)):
-            break
-        for k in np.flatnonzero(size > 0):
-            y[k] = max(y[k] + (b[k] - Q[k] @ y) / size[k], 0.0)
-    return y
 
 
 def arm_values(

@@ -138,7 +138,7 @@ def tilted(law: str, mu: float, s: float, var: float) -> float:
     if law == "gaussian":
         return mu - var * s
     if law == "poisson":
-        return max(mu, 1e-9) / (1.0 + s) if s > -1.0 else math.inf
+        return mu / (1.0 + s) if s > -1.0 else math.inf
     if law == "exponential":
         return 2.0 * mu / (1.0 + math.sqrt(max(1.0 + 4.0 * s * mu, 0.0)))
     if law == "bernoulli":
@@ -150,9 +150,10 @@ def tilted(law: str, mu: float, s: float, var: float) -> float:
     return mu - (2.0 * s * var / (1.0 + math.sqrt(inside)) if inside > 0 else math.copysign(math.sqrt(var), s))
 
 
-def _top(at: Callable[[float], tuple[float, float]]) -> float:
-    """The largest value over y >= 0 of a concave function; at(y) gives value and slope. y has the unit of 1 / outcome,
-    which may be any: its power of 2 is found first. Infinite if there is none."""
+@np.errstate(all="ignore")
+def peak(at: Callable[[float], tuple[float, float]]) -> float:
+    """Where over y >= 0 a concave function is largest; at(y) gives value and slope. y has the unit of 1 / outcome,
+    which may be any: its power of 2 is found first. Infinite if the function grows without end."""
     least, most = -FURTHEST, FURTHEST
     if at(2.0**most)[1] > 0:
         return math.inf
@@ -163,7 +164,13 @@ def _top(at: Callable[[float], tuple[float, float]]) -> float:
     for _ in range(60):
         y = 0.5 * (low + high)
         low, high = (y, high) if at(y)[1] > 0 else (low, y)
-    return at(low)[0]
+    return low
+
+
+def _top(at: Callable[[float], tuple[float, float]]) -> float:
+    """The largest value of such a function."""
+    y = peak(at)
+    return at(y)[0] if y < math.inf else y
 
 
 def to_border(
