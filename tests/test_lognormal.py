@@ -268,7 +268,7 @@ def test_the_report_has_log_scales_and_geometric_means(study, tmp_path):
     study.report(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert "Means of time are geometric means." in text and "within a factor 1." in text
-    assert "LogNormal()" in text
+    assert "log-normal (compared by factors)" in text
 
 
 # Tolerances are shares

@@ -103,17 +103,25 @@ def test_a_name_with_a_comma_comes_from_a_file(folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "family"),
+    ("text", "family", "words"),
     [
-        ("unknown", Gaussian(variance="unknown")),
-        ("shared", Gaussian(variance="unknown", shared=True)),
-        ("unknown, 0.5", Product([Gaussian(variance="unknown"), Gaussian(variance=0.5)])),
-        ("0.5,2", Gaussian(variance=[0.5, 2.0])),
-        ("0.5", Gaussian(variance=0.5)),
+        ("unknown", Gaussian(variance="unknown"), "Gaussian of unknown variance, each objective"),
+        (
+            "shared",
+            Gaussian(variance="unknown", shared=True),
+            "Gaussian of unknown variance, the same for all options, each objective",
+        ),
+        (
+            "unknown, 0.5",
+            Product([Gaussian(variance="unknown"), Gaussian(variance=0.5)]),
+            "gain: Gaussian of unknown variance; cost: Gaussian of variance 0.5",
+        ),
+        ("0.5,2", Gaussian(variance=[0.5, 2.0]), "Gaussian of variance 0.5 (gain), 2 (cost)"),
+        ("0.5", Gaussian(variance=0.5), "Gaussian of variance 0.5, each objective"),
     ],
 )
-def test_variances_known_and_unknown(text, family):
-    assert f"outcomes: {family!r} cone" in make("--variance", text)
+def test_variances_known_and_unknown(text, family, words):
+    assert f"outcomes: {words} cone" in make("--variance", text)
     assert repr(Study.open("prepex.db", "dose").picture()["design"]["family"]) == repr(repr(family))
 
 
@@ -140,7 +148,8 @@ def test_a_simulation_needs_the_truth(folder):
 def test_create_says_what_it_fixes():
     shown = make(*("--variance", "0.25", "--max-pulls", "50", "--lease", "24h", "--cone", "angle:120", "--seed", "7"))
     for words in (
-        *("2 options: 'low', 'high'", "gain (max), cost (min)", "Gaussian(variance=0.25)", "angle(120)", "delta: 0.05"),
+        *("2 options: 'low', 'high'", "gain (max), cost (min)", "Gaussian of variance 0.25", "angle(120)"),
+        "delta: 0.05",
         *("threshold: certified", "rule: information, seed 7", "budget: 50 outcomes", "lease: 86400 seconds"),
     ):
         assert words in shown
