@@ -113,7 +113,7 @@ def test_without_a_tolerance_why_says_who_is_tied_and_what_a_tolerance_would_do(
     assert " would settle it." in words
     said = words.rpartition("A tolerance of ")[2].removesuffix(" would settle it.")
     tolerance = {part.partition(" in ")[2]: float(part.partition(" in ")[0]) for part in said.split(" and ")}
-    # What it says is so. A run with it samples otherwise, and takes 1,100 pulls when certified; without it none ends it.
+    # What it says is so. A run with it samples otherwise: certified, it takes 1,100 pulls. Without it none ends it.
     assert lab(tolerance, n_pulls=1500, threshold=threshold).done
     assert not lab(None, n_pulls=1500, threshold=threshold).done
 
