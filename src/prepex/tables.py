@@ -31,11 +31,9 @@ def plain_number(text: str, *, comma: bool = False) -> float | None:
     >>> plain_number("-1.5e3"), plain_number("1_000"), plain_number("1,5"), plain_number("1,5", comma=True)
     (-1500.0, None, None, 1.5)
     """
-    if _POINT.fullmatch(text):
-        return float(text)
-    if comma and _COMMA.fullmatch(text):
-        return float(text.replace(",", "."))
-    return None
+    if "," in text:
+        return float(text.replace(",", ".")) if comma and _COMMA.fullmatch(text) else None
+    return float(text) if _POINT.fullmatch(text) else None
 
 
 class Row(NamedTuple):
@@ -91,7 +89,7 @@ class Sheet:
             return False
         commas, points = [], []
         for line, name, cell in cells:
-            if _COMMA.fullmatch(cell):
+            if "," in cell and _COMMA.fullmatch(cell):
                 commas.append((line, name, cell))
             elif "." in cell and _POINT.fullmatch(cell):
                 points.append((line, name, cell))
@@ -226,7 +224,7 @@ def _records(lines: list[str], top: int, separator: str, source: str) -> Iterato
                 f"{source}, line {first}: must be cells separated by {_NAMES[separator]}, got one that cannot be "
                 f"read: {error}; is a quote missing?"
             ) from None
-        yield Row(first, tuple(cell.strip() for cell in cells))
+        yield Row(first, tuple(map(str.strip, cells)))
 
 
 def _checked(sheet: Sheet) -> Sheet:
@@ -239,6 +237,8 @@ def _checked(sheet: Sheet) -> Sheet:
         times = columns.count(name)
         if name and times > 1:
             raise sheet.error(sheet.top, f"columns must be different from each other, got {name!r} {times} times")
+    if width == len(sheet.columns):
+        return sheet
     return replace(sheet, columns=columns, rows=tuple(Row(row.line, row.cells[:width]) for row in sheet.rows))
 
 

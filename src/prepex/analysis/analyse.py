@@ -42,6 +42,8 @@ NEXT = 10
 MOST_CHANGES = 60
 # Rates between objectives, as factors on either side of even, that a wider cone may have.
 FACTORS = (100.0, 50.0, 20.0, 10.0, 5.0, 3.0, 2.0, 1.5)
+# Said where there is nothing to go on from.
+SINGLE = "the table must have several trials of an option to go on from it, got one of each"
 
 Families = Family | str | Mapping[str, Family | str] | None
 
@@ -115,7 +117,7 @@ class Analysis:
         where nothing can be said yet, and without `wait` while machine code is being made."""
         if self.given is None or self.settled:
             return None
-        return self.given.experiment().forecast(seconds=SECONDS, wait=self.wait)
+        return self.given.told.forecast(seconds=SECONDS, wait=self.wait)
 
     def experiment(self) -> Experiment:
         """A live experiment that has been told the table: ask it, tell it, until it is done.
@@ -124,7 +126,7 @@ class Analysis:
         else was chosen by looking at outcomes (docs: analyse).
         """
         if self.given is None:
-            raise InputError("the table must have several trials of an option to go on from it, got one of each")
+            raise InputError(SINGLE)
         return self.given.experiment()
 
     def outcomes(self) -> list[dict[str, Any]]:
@@ -142,7 +144,9 @@ class Analysis:
     def under(self, cone: Cone) -> dict[str, State]:
         """In, out or open under another cone. What is said of any number of cones is right together, with
         probability 1 - delta, whenever they are chosen; so it needs more data than what is said of the first cone."""
-        experiment = self.experiment()
+        if self.given is None:
+            raise InputError(SINGLE)
+        experiment = self.given.told
         _checks.instance("cone", cone, Cone)
         order = cone.ordered(self.objectives)
         found = states_under(Regions.of(experiment), order, experiment.labels.signs)
@@ -206,6 +210,11 @@ class _Given:
         # By position: a name may be a number.
         made._replay(self.who, self.rows, self.sizes if (self.sizes > 1).any() else None)
         return made
+
+    @cached_property
+    def told(self) -> Experiment:
+        """One that is only looked at: nobody tells it more."""
+        return self.experiment()
 
 
 def analyse(
@@ -376,7 +385,7 @@ def _given(
 
 
 def _look(trials: Trials, given: _Given, base: dict[str, Any], notes: list[str]) -> Analysis:
-    experiment = given.experiment()
+    experiment = given.told
     course, labels = experiment.course, experiment.labels
     assert course is not None
     standing = Standing(experiment.setting, course, experiment.family, experiment.delta)

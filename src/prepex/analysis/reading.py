@@ -204,18 +204,13 @@ def _without_unit(cells: list[str]) -> tuple[list[str], str]:
 
 def _column(sheet: Sheet, name: str, cells: Sequence[str], lines: Sequence[int], *, comma: bool) -> Column:
     """Numbers if nearly all cells are; then one that is none is refused by its line."""
-    values = np.full(len(cells), np.nan)
-    bad: list[int] = []
-    filled = 0
-    for place, cell in enumerate(cells):
-        number = plain_number(cell, comma=comma)
-        if number is not None:
-            values[place] = number
-            filled += 1
-        elif cell.lower() not in MISSING:
-            bad.append(place)
+    # Names of options and whole numbers stand in many lines.
+    known = {cell: plain_number(cell, comma=comma) for cell in set(cells)}
+    numbers = [known[cell] for cell in cells]
+    bad = [at for at, number in enumerate(numbers) if number is None and cells[at].lower() not in MISSING]
+    filled = len(cells) - numbers.count(None)
     if not bad and filled:
-        return Column(name, cells, values)
+        return Column(name, cells, np.array(numbers, dtype=np.float64))
     if filled > len(bad) and name != ROW_NAMES:
         at = bad[0]
         raise sheet.error(
