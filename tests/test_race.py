@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace as Made
 
 import pytest
 from typer.testing import CliRunner
@@ -26,6 +27,7 @@ from prepex.racing.options import Template, make_options, parse_values, parse_wi
 from prepex.racing.plan import make_plan
 from prepex.racing.trial import Result, Runs
 from prepex.racing.view import look
+from prepex.racing.words import tie_words
 
 DRAWN = Path(__file__).with_name("drawn.py")
 
@@ -586,3 +588,22 @@ def test_killed_at_random_moments_nothing_is_lost_or_counted_twice(tmp_path):
             seen = study.observations(event.pull, event.pull)[0][0]
             mean = float(seen.arm.split()[-3])
             assert seen.values["gain"] == random.Random(Task(seen.arm, "pull", event.pull).seed(0)).gauss(mean, 0.3)
+
+
+# Words
+
+
+def test_a_tolerance_names_who_is_level_and_who_was_left_out():
+    def row(option, state, probability):
+        return Made(option=option, state=state, probability=probability)
+
+    ties = [("a", f"b{i}") for i in range(7)]
+    rows = [row("a", "in", 1.0), row("b0", "out", 0.98), row("c", "out", 0.0), row("d", "out", None)]
+    view = Made(status=Made(recommendation=Made(near_ties=ties)), rows=rows, done=True)
+    level, left = tie_words(view)
+    assert level == "Level within the tolerance: a and b0, a and b1, a and b2, a and b3, a and b4 and 2 more."
+    assert left == "Left out, as one that is kept does as well within the tolerance: b0."
+    view.done = False
+    assert tie_words(view) == [level]
+    view.status = None
+    assert tie_words(view) == []

@@ -323,9 +323,6 @@ def _print(view: "View", *, quiet: bool) -> None:
             console.print()
     lines = [words.verdict(view), *(f"  {line}" for line in words.answer_words(view))]
     lines += [*view.notes, *words.failure_words(view.failures)]
-    ties = () if quiet or view.status is None else view.status.recommendation.near_ties
-    if ties:
-        more = " ..." if len(ties) > 5 else ""
-        lines.append(f"Level within the tolerance: {', '.join(f'{a} and {b}' for a, b in ties[:5])}{more}.")
+    lines += () if quiet else words.tie_words(view)
     for line in lines:
         console.print(Text(printable(line)), soft_wrap=not console.is_terminal)

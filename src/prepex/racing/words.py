@@ -82,6 +82,22 @@ def verdict(view: View) -> str:
     return f"Not settled after {runs}: {kept} look worth keeping, {open_} are open; {view.left}."
 
 
+def tie_words(view: View) -> list[str]:
+    """With a tolerance: who is level with whom, and who was left out though as good within it."""
+    if view.status is None:
+        return []
+    ties = view.status.recommendation.near_ties
+    lines = [f"Level within the tolerance: {_few([f'{one} and {other}' for one, other in ties])}."] if ties else []
+    spared = [row.option for row in view.rows if row.state == "out" and (row.probability or 0.0) > 0.5]
+    if view.done and spared:
+        lines.append(f"Left out, as one that is kept does as well within the tolerance: {_few(spared)}.")
+    return lines
+
+
+def _few(names: list[str], most: int = 5) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def failure_words(failures: Mapping[str, list[str]]) -> list[str]:
     """A line for each option that failed.
 
