@@ -41,9 +41,10 @@ class Piece:
     gradient: np.ndarray
 
 
-def closest_point(facets, covariances, means, counts, hub, constraints, slack=None, own=()):
+def closest_point(facets, roots, means, counts, hub, constraints, slack=None, own=()):
     """min sum_k N_k d(M_k, M'_k) s.t. w_f . (M'_hub - M'_a) >= slack_f (0) for (a, f) in constraints,
     and g . M'_hub >= h for (g, h) in own. Infinite if nothing meets them: a covariance may be zero on objectives.
+    `roots`: those of cov_k / N_k.
 
     As least distance programming (Lawson & Hanson, ch. 23): whiten the moved arms, then min |x|^2 s.t. G x >= h
     is one non-negative least squares problem.
@@ -51,7 +52,6 @@ def closest_point(facets, covariances, means, counts, hub, constraints, slack=No
     arms = sorted({hub} | {a for a, _ in constraints})
     n_objectives = means.shape[1]
     # x_k = (cov_k / N_k)^(-1/2) (M'_k - M_k), so that the cost is |x|^2 / 2.
-    roots = {k: root(covariances[k] / counts[k]) for k in arms}
     rows, right = [], []
     nowhere = np.inf, means, np.full(len(means), np.inf)
     wanted = [(a, facets[f], 0.0 if slack is None else slack[f]) for a, f in constraints]
@@ -126,8 +126,10 @@ def right_with_limits(facets, means, answer, slack, rows, level):
 def pieces(facets, covariances, means, counts, slack=None, limits=None):
     """Every convex piece of Alt(M), by enumeration over all facet choices; with slack, of what is wrong within it."""
 
+    roots = [root(covariance / n) for covariance, n in zip(covariances, counts, strict=True)]
+
     def closest(hub, constraints, own=()):
-        return closest_point(facets, covariances, means, counts, hub, constraints, slack, own)
+        return closest_point(facets, roots, means, counts, hub, constraints, slack, own)
 
     return enumerated(facets, means, closest, slack, limits)
 

@@ -66,6 +66,8 @@ def polish(x, rows, right, gradient, hessian):
         system = np.block([[np.diag(hessian(point)), -tight.T], [tight, np.zeros((len(tight), len(tight)))]])
         step = np.linalg.lstsq(system, -np.concatenate([gradient(point), tight @ point - level]), rcond=None)[0]
         point = point + step[: x.size]
+        if np.abs(step[: x.size]).max() <= 1e-15 * np.abs(point).max():
+            break
     good = np.all(np.isfinite(point)) and np.abs(point - x).max() < 1e-3 * (1 + np.abs(x).max())
     return point if good and np.min(rows @ point - right) > -1e-9 and np.min(step[x.size :], initial=0.0) > -1e-6 else x
 
@@ -113,13 +115,20 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
         return np.inf, means, np.full(len(means), np.inf)
     rows, right, whole = rows[used], right[used], start
     start, low, high, weights, scale = start[free], low[free], high[free], weights[free], scale[free]
-    names = [law for law in laws * len(arms) if law != "exact"]
+    names = np.array(laws * len(arms))[free]
+    places = {law: np.flatnonzero(names == law) for law in set(names.tolist())}
+
+    def each(function, x):
+        found = np.empty(x.size)
+        for law, at in places.items():
+            found[at] = function(law, start[at], x[at], scale[at])
+        return weights * found
 
     def cost(x):
-        return sum(w * divergence(*z) for w, z in zip(weights, zip(names, start, x, scale)))
+        return each(divergence, x).sum()
 
     def gradient(x):
-        return np.array([w * slope(*z) for w, z in zip(weights, zip(names, start, x, scale))])
+        return each(slope, x)
 
     best = None
     # Level on every facet first: a feasible start inside the domain.
@@ -140,17 +149,15 @@ def closest_point(facets, laws, scales, means, counts, hub, constraints, loose=F
             method="SLSQP",
             options={"maxiter": 1000, "ftol": 1e-15},
         )
-        if np.min(rows @ answer.x - right) > -1e-7 and (best is None or answer.fun < best.fun):
-            best = answer
+        if np.min(rows @ answer.x - right) > -1e-7:
+            # Where costs are convex, two starts that agree are enough.
+            agreed = best is not None and not loose and abs(answer.fun - best.fun) <= 1e-9 * abs(best.fun)
+            best = answer if best is None or answer.fun < best.fun else best
+            if agreed:
+                break
     x = best.x
     if not loose:
-        x = polish(
-            x,
-            rows,
-            right,
-            gradient,
-            lambda x: np.array([w * curvature(*z) for w, z in zip(weights, zip(names, start, x, scale))]),
-        )
+        x = polish(x, rows, right, gradient, lambda x: each(curvature, x))
     moved = means.astype(float).copy()
     point = whole.copy()
     point[free] = x
