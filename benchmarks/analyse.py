@@ -10,13 +10,13 @@ import numpy as np
 from prepex import Cone, analyse
 from prepex.analysis.guess import name_of
 
-DELTA, ARMS, TRIALS = 0.1, 5, 60
+DELTA, ARMS, FEWEST, MOST = 0.1, 5, 20, 1000
 
 
 def table(kind: str, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
     """Two objectives of one family, and the true Pareto mask. Means are close: errors would be seen."""
     mean = rng.uniform(2.0, 4.0, (ARMS, 2))
-    n = int(rng.integers(20, TRIALS))
+    n = int(np.exp(rng.uniform(np.log(FEWEST), np.log(MOST))))
     shape = ARMS, n, 2
     middle = mean[:, None, :]
     values = {
@@ -34,7 +34,7 @@ def table(kind: str, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
 
 
 def families(n: int) -> None:
-    print(f"{n} tables a family, {ARMS} arms, 20 to {TRIALS} trials an arm, delta {DELTA}")
+    print(f"{n} tables a family, {ARMS} arms, {FEWEST} to {MOST:,} trials an arm, delta {DELTA}")
     print("family        guess: right  unsure  wrong    tables with a wrong state   arms settled")
     for place, kind in enumerate(("unknown", "lognormal", "bernoulli", "poisson", "exponential", "exact")):
         rng = np.random.default_rng(np.random.SeedSequence([15, place]))
