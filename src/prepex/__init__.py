@@ -68,7 +68,7 @@ _HOME = {
     "evidence": "alternatives",
     "grid": "racing.grid",
     "neither": "preferences",
-    "one": "cone",
+    "one": "trade_offs",
     "plan": "planning.plan",
     "race": "racing.calls",
     "race_async": "racing.calls",

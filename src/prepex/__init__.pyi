@@ -11,7 +11,6 @@ from prepex.analysis.analyse import analyse as analyse
 from prepex.bound import Bound as Bound
 from prepex.bound import characteristic_time as characteristic_time
 from prepex.cone import Cone as Cone
-from prepex.cone import one as one
 from prepex.dialogue import Dialogue as Dialogue
 from prepex.errors import InputError as InputError
 from prepex.experiment import Experiment as Experiment
@@ -43,5 +42,6 @@ from prepex.study.handout import BlockedError as BlockedError
 from prepex.study.log import NoStudyError as NoStudyError
 from prepex.study.storage import NameTakenError as NameTakenError
 from prepex.study.study import Study as Study
+from prepex.trade_offs import one as one
 
 __version__: str

@@ -15,8 +15,9 @@ from prepex import _checks
 from prepex._checks import Floats
 from prepex.cone import Cone
 from prepex.errors import InputError
+from prepex.facets import dual_rays
 from prepex.labels import Labels
-from prepex.preferences import Statement, dual_rays, has_line
+from prepex.preferences import Statement, has_line
 
 Answer = Literal["left", "right", "neither"]
 # Pairs that are looked at for the next question.

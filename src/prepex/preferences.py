@@ -20,10 +20,9 @@ import numpy as np
 from prepex import _checks, _named
 from prepex._checks import Floats
 from prepex.errors import InputError, InputTypeError, shown
+from prepex.facets import SAME, dual_rays
 from prepex.numerals import number
 
-# Directions closer than this (unit vectors) are the same: rounding, not preference.
-SAME = 1e-9
 # Sets of statements that are tried one by one for the smallest clash.
 MOST_SETS = 3000
 
@@ -186,22 +185,3 @@ def in_words(statement: Statement, objectives: Sequence[str]) -> str:
     if statement.clear:
         return f"{sides[0]} is better than {sides[1]}"
     return f"neither of {sides[0]} and {sides[1]} is clearly better"
-
-
-def dual_rays(rows: Floats) -> Floats:
-    """Extreme rays of {x : rows x >= 0}, for rows that span the space and lie strictly on one side of a plane.
-
-    The facets of the convex hull of the origin and the rows that go through the origin: their inner normals.
-    """
-    from scipy.spatial import ConvexHull
-
-    n = rows.shape[1]
-    if n == 1:
-        return np.sign(rows[:1])
-    hull = ConvexHull(np.vstack([np.zeros(n), rows]))
-    normals = -hull.equations[np.abs(hull.equations[:, -1]) < SAME, :-1]
-    found: list[Floats] = []
-    for normal in normals[np.lexsort(normals.T[::-1])]:
-        if not any(np.linalg.norm(normal - other) < SAME for other in found):
-            found.append(normal)
-    return np.array(found)
