@@ -48,7 +48,7 @@ def live(run):
         arm = int(experiment.choose(1, np.zeros(4, dtype=np.int64))[0])
         arms.append(arm)
         experiment.tell(arm, reward(arm))
-    course = experiment._course
+    course = experiment.course
     refresh(course.near, 0.0)  # a rule that follows the margin keeps no evidence
     told = {
         "arms": "".join(map(str, arms)),

@@ -254,11 +254,11 @@ def test_a_pilot_is_left_out_of_the_tests_but_not_of_the_answer():
         experiment.tell(arm, reward)
     first = [next(n for n, (k, _) in enumerate(told) if k == arm) for arm in range(3)]
     order = first + [n for n in range(len(told)) if n not in first]
-    fresh = experiment._course.fresh
+    fresh = experiment.course.fresh
     for arm in range(3):
         late = [told[n][1] for n in order[12:] if told[n][0] == arm]
         assert fresh.N[arm] == len(late)
-        np.testing.assert_allclose(fresh.inst.S[arm] + experiment._course.origin, np.mean(late, axis=0), atol=1e-12)
+        np.testing.assert_allclose(fresh.inst.S[arm] + experiment.course.origin, np.mean(late, axis=0), atol=1e-12)
     np.testing.assert_allclose(experiment.means[1], np.mean([r for k, r in told if k == 1], axis=0))
     again = Experiment.from_json(experiment.to_json())
     assert again.setting.threshold == Certified(pilot=4) and again.reached == experiment.reached

@@ -25,6 +25,7 @@ LAYERS = (
     ("drawing",),
     ("parallel",),
     ("option_picture",),
+    ("live",),
     ("experiment",),
     ("any_cone", "dialogue", "simulation", "plot", "cluster"),
     ("planning",),
@@ -33,6 +34,13 @@ LAYERS = (
     ("optuna", "server"),
     ("cli",),
     ("__main__",),
+)
+# Inside an experiment, likewise.
+LIVE = (
+    ("told", "recommendation"),
+    ("intake", "conclusion"),
+    ("progress",),
+    ("explanation", "proposal", "saved", "views"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
@@ -57,6 +65,26 @@ def test_imports_go_only_downward():
         for other in imported(path):
             if other != here and other != "__version__":
                 assert LEVEL[other] < LEVEL[here], f"{path.name} imports prepex.{other}"
+
+
+def test_imports_inside_an_experiment_go_only_downward():
+    level = {name: level for level, names in enumerate(LIVE) for name in names}
+    files = {path.stem: path for path in (SOURCE / "live").glob("*.py") if path.stem != "__init__"}
+    assert set(files) == set(level)
+    for here, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("prepex.live"):
+                other = node.module.removeprefix("prepex.live.")
+                assert level[other] < level[here], f"{path.name} imports {node.module}"
+
+
+def test_only_the_intake_turns_names_into_positions():
+    """What is told goes on by position: elsewhere a number that is a name would be taken for an index."""
+    asking = ("_checks.member", "_checks.position", "_named", ".index(")
+    for path in (SOURCE / "live").glob("*.py"):
+        found = [word for word in asking if word in path.read_text()]
+        assert path.stem == "intake" or not found, f"{path.name} has {found}"
+    assert "_checks.member" not in (SOURCE / "experiment.py").read_text()
 
 
 def test_import_is_light():

@@ -117,7 +117,7 @@ def test_options_that_are_certified_to_break_a_limit_are_left_alone():
     means = np.array([[1.0, 0.1], [1.02, 1.5], [0.95, 0.12]])
     free = trial(means=means, **LIMITED, n_pulls=800, threshold=Certified(pilot=3))
     kind = trial(means=means, **LIMITED, n_pulls=800, avoid_infeasible=True)
-    assert kind._standing().broken() == {1}
+    assert kind._progress.standing().broken() == {1}
     assert kind.counts[1] < 0.5 * free.counts[1]
     # Asking twice gives the same, and n at once what n times one would.
     assert kind.choose(3, [0, 0, 0]) == kind.choose(3, [0, 0, 0])
@@ -146,7 +146,7 @@ def test_whatever_the_rule(rule):
     means = np.array([[1.0, 0.1], [1.02, 2.0], [0.95, 0.12]])
     asked = {"avoid_infeasible": True, "sampling": rule}
     kind = trial(means=means, **LIMITED, n_pulls=200, **asked)
-    assert kind._standing().broken() == {1} and 1 not in kind.choose(30, [0, 0, 0])
+    assert kind._progress.standing().broken() == {1} and 1 not in kind.choose(30, [0, 0, 0])
 
 
 def test_where_all_break_a_limit_it_ends():

@@ -90,7 +90,7 @@ def posterior_sets(experiment, spread, n, seed):
 @pytest.mark.parametrize("quiet", [True, False], ids=["shortcut often", "shortcut rarely"])
 def test_posterior_draws_differ_as_often_and_as_far_as_naive_ones(cone, quiet):
     experiment = live(PSIPS(), cone)
-    course = experiment._course
+    course = experiment.course
     if quiet:
         # A small radius makes arms easy, and exceeding it common: every branch is taken.
         course.real[CALM], course.real[CALM_CHANCE] = 0.7, 1 - np.exp(-(0.7**2) / 2)
@@ -114,7 +114,7 @@ def test_posterior_draws_differ_as_often_and_as_far_as_naive_ones(cone, quiet):
 def test_psips_stops_when_all_draws_agree():
     """P(stop) = (1 - p)^n, p the share of inflated draws that differ."""
     experiment = live(PSIPS(), n=600)
-    course, delta, t = experiment._course, 0.4, 600
+    course, delta, t = experiment.course, 0.4, 600
     spread = 1 + np.log(max(np.log(t), 1)) / np.log(1 / delta)
     n = np.ceil(np.log(t / delta) / -np.log(1 - delta))
     p = posterior_sets(experiment, spread, 40000, 7)[0].mean()
@@ -130,7 +130,7 @@ def test_psips_stops_when_all_draws_agree():
 
 def test_psips_plays_adahedge_mixed_with_uniform():
     experiment = live(PSIPS(), n=200)
-    course = experiment._course
+    course = experiment.course
     assert course.aim.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(course.aim, (1 - 1 / 200) * course.mix + 1 / 800)
     pulled = np.zeros(4)
@@ -148,7 +148,7 @@ def standard_scores(experiment):
 @pytest.mark.parametrize("cone", CONES)
 def test_ape_indices_and_choice_against_their_definition(cone):
     experiment = live(APE(), cone, delta=0.05)
-    course, counts = experiment._course, experiment.counts
+    course, counts = experiment.course, experiment.counts
     S, log = standard_scores(experiment), np.log
     delta = 0.05
     beta = np.sqrt((2 * log(1 / delta) + 3 * max(0, log(log(1 / delta))) + log(1 + log(counts))) / counts)
@@ -194,7 +194,7 @@ def test_auer_against_its_definition(cone):
             needed = {j for j in sure if any(np.max(S[i] - S[j]) <= wide[i, j] for i in left - sure)}
             events += active != left - (sure - needed)
             active, accepted = left - (sure - needed), accepted | (sure - needed)
-        phase = experiment._course.phase
+        phase = experiment.course.phase
         assert set(np.flatnonzero(phase == ACCEPTED)) == accepted
         assert set(np.flatnonzero(phase == REJECTED)) == set(range(4)) - active - accepted
     assert events >= 2, "arms are settled at different times"

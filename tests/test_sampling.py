@@ -39,10 +39,10 @@ def test_frappe_plays_the_game_over_all_nearby_pieces():
     experiment, rng = run_to(FraPPE(), 300)
     mixed = 0
     for _ in range(150):
-        w = experiment._course.target.copy()
+        w = experiment.course.target.copy()
         one_more(experiment, rng)
         t = experiment.n_pulls
-        x = experiment._course.target - w
+        x = experiment.course.target - w
         assert x.sum() == pytest.approx(1.0)
         found = at(experiment, w)
         if np.sqrt(t / 20) % 1 == 0 or found.value == 0:
@@ -65,7 +65,7 @@ def test_frappe_plays_the_game_over_all_nearby_pieces():
 
 def test_c_tracking_stays_close_to_its_target():
     experiment, _ = run_to(FraPPE(), 1500)
-    course = experiment._course
+    course = experiment.course
     assert np.abs(course.near.inst.N - course.target).max() < 20
 
 
@@ -75,7 +75,7 @@ def test_information_directed_pulls_in_proportion_to_information():
     share = experiment.counts * found.gradient / found.value
     assert share.sum() == pytest.approx(1.0)
     pulled = np.zeros(20)
-    course = experiment._course
+    course = experiment.course
     pulls = course.whole[kernels.PULLS]
     for shift in range(4000):  # other keys, the same state
         course.key[0] = np.uint64(shift)
@@ -86,7 +86,7 @@ def test_information_directed_pulls_in_proportion_to_information():
 
 def test_following_the_margin_pulls_the_two_arms_of_the_binding_test():
     experiment, _ = run_to(InformationDirected(), 2000, threshold="certified")
-    course = experiment._course
+    course = experiment.course
     better, worse = course.binding[:2]
     if course.binding[KIND] == OUT_OF_FRONT:
         rates = [
@@ -105,15 +105,15 @@ def test_following_the_margin_pulls_the_two_arms_of_the_binding_test():
 
 def test_tns_takes_one_exponentiated_gradient_step():
     experiment, rng = run_to(TnS(), 200)
-    steep = experiment._course.real[kernels.STEEP]
+    steep = experiment.course.real[kernels.STEEP]
     for _ in range(20):
-        w = experiment._course.aim.copy()
+        w = experiment.course.aim.copy()
         one_more(experiment, rng)
         gradient = at(experiment, w).gradient
         steep = max(steep, gradient.max())
         grown = w * np.exp(np.sqrt(np.log(20) / (1 + experiment.n_pulls)) / steep * gradient)
         expected = np.maximum(grown / grown.sum(), 1e-9)
-        np.testing.assert_allclose(experiment._course.aim, expected, rtol=1e-9)
+        np.testing.assert_allclose(experiment.course.aim, expected, rtol=1e-9)
 
 
 def test_prets_solves_the_lower_bound_of_the_estimate_every_round():
@@ -122,7 +122,7 @@ def test_prets_solves_the_lower_bound_of_the_estimate_every_round():
         one_more(experiment, rng)
         problem = Problem(experiment.means, family=PROBLEM.family, cone=PROBLEM.cone)
         best = 1 / characteristic_time(problem).time
-        assert at(experiment, experiment._course.aim).value >= best * (1 - 0.025)
+        assert at(experiment, experiment.course.aim).value >= best * (1 - 0.025)
 
 
 def test_the_mixture_cost_of_kaufmann_and_koolen():

@@ -58,7 +58,7 @@ _HOME = {
     "Prior": "prior",
     "Problem": "problem",
     "Product": "family",
-    "Recommendation": "experiment",
+    "Recommendation": "live.recommendation",
     "Runs": "runs",
     "Settings": "settings",
     "Study": "study.study",

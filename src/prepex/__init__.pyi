@@ -14,7 +14,6 @@ from prepex.cone import Cone as Cone
 from prepex.dialogue import Dialogue as Dialogue
 from prepex.errors import InputError as InputError
 from prepex.experiment import Experiment as Experiment
-from prepex.experiment import Recommendation as Recommendation
 from prepex.family import Bernoulli as Bernoulli
 from prepex.family import Exact as Exact
 from prepex.family import Exponential as Exponential
@@ -24,6 +23,7 @@ from prepex.family import Poisson as Poisson
 from prepex.family import Product as Product
 from prepex.foresight.forecast import Forecast as Forecast
 from prepex.limits import Limit as Limit
+from prepex.live.recommendation import Recommendation as Recommendation
 from prepex.planning.plan import Plan as Plan
 from prepex.planning.plan import plan as plan
 from prepex.preferences import ClashError as ClashError

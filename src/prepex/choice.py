@@ -86,18 +86,17 @@ class Source:
 
 def choose(
     source: Source,
-    listed: Sequence[str],
+    places: Sequence[int],
     family: Any,
     objective: str | int,
     at_most: Sides = None,
     at_least: Sides = None,
     limits: Iterable[Limit] = (),
 ) -> Choice:
-    """The best of the options `listed` in one objective, with these limits."""
+    """The best of the options at these `places` in one objective, with these limits."""
     labels = source.labels
     on = _checks.member("objective", objective, labels.objectives)
     asked = limits_of(labels, at_most=at_most, at_least=at_least, limits=limits, family=family)
-    places = [labels.arms.index(name) for name in listed]
     toward = np.zeros((1, len(labels.objectives)))
     toward[0, on] = labels.signs[on]
     low, high = (side[:, 0] for side in source.regions.along(toward))
