@@ -94,7 +94,7 @@ def test_snapshots_documents_and_long_logs_give_the_same_state(name):
         again = experiment(family)
         again.restore(one.snapshot())
         assert again.snapshot() == one.snapshot() and again.n_pulls == one.n_pulls
-    exact = [[told.reward[0], told.reward[1]] for told in one._log[6:]]
+    exact = [[told.reward[0], told.reward[1]] for told in one._progress.log[6:]]
     other.tell_log(arms, exact, sizes)
     assert other.snapshot() == one.snapshot() and other.ask(3) == one.ask(3)
     again = Experiment.from_json(one.to_json())

@@ -78,11 +78,28 @@ class Experiment:
     def _begin(self, settings: Settings) -> None:
         setting = settings.setting()
         self.setting, self.family, self.labels = setting, settings.family, settings.labels
-        self.delta, self.seed = settings.delta, settings.seed
-        self.max_pulls, self.max_pending = settings.max_pulls, settings.max_pending
+        self.seed, self.max_pending = settings.seed, settings.max_pending
         self._settings, self._intake = settings, Intake(settings.labels, settings.family)
         self._progress = Progress(settings, setting)
         self._forecast: Forecast | None = None
+
+    @property
+    def delta(self) -> float:
+        """The risk."""
+        return self._progress.delta
+
+    @delta.setter
+    def delta(self, delta: float) -> None:
+        self._progress.delta = delta
+
+    @property
+    def max_pulls(self) -> int | None:
+        """The budget, if there is one."""
+        return self._progress.max_pulls
+
+    @max_pulls.setter
+    def max_pulls(self, max_pulls: int | None) -> None:
+        self._progress.max_pulls = max_pulls
 
     # What to do next
 
@@ -529,7 +546,7 @@ class Experiment:
         self._begin(state["_settings"])
         for name in ("log", "n_pulls", "before", "course", "stopped", "seen"):
             setattr(self._progress, name, state[f"_{name}"])
-        self._forecast = state["_forecast"]
+        self.delta, self.max_pulls, self._forecast = state["delta"], state["max_pulls"], state["_forecast"]
 
     def __repr__(self) -> str:
         size = f"{plural(len(self.labels.arms), 'arm')}, {plural(self.n_pulls, 'pull')}"

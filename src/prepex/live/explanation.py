@@ -51,7 +51,7 @@ def _tie_words(progress: Progress) -> str:
 def _why_stopped(progress: Progress, answer: Recommendation) -> str:
     """What ended it and what it answered; after a budget also all that is missing."""
     by_budget, later = answer.status == "inconclusive", progress.n_pulls - answer.n_pulls
-    cause = f" by the budget of {progress.settings.max_pulls:,}" if by_budget else ""
+    cause = f" by the budget of {progress.max_pulls:,}" if by_budget else ""
     after = f"Stopped after {plural(answer.n_pulls, 'pull')}"
     parts = [f"{after}{cause}: {answer.status} at delta {progress.delta:g}."]
     limits, tolerance = progress.setting.limits, tolerance_of(progress)

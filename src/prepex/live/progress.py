@@ -37,7 +37,8 @@ class Progress:
     """Of one experiment, from its first outcome on."""
 
     def __init__(self, settings: Settings, setting: Setting) -> None:
-        self.settings, self.setting, self.labels, self.delta = settings, setting, settings.labels, settings.delta
+        self.settings, self.setting, self.labels = settings, setting, settings.labels
+        self.delta, self.max_pulls = settings.delta, settings.max_pulls
         self.exact, self._known = exact_objectives(settings.family, self.labels), table_of(settings.known, self.labels)
         # After a snapshot only what was told since.
         self.log: list[Told] = []
@@ -48,6 +49,12 @@ class Progress:
         self._scratch = np.zeros(len(self.labels.objectives))
         # What the posterior says, and after how many pulls.
         self._believed: tuple[int, Belief | None] | None = None
+
+    def fresh(self) -> "Progress":
+        """The same, and nothing told."""
+        made = Progress(self.settings, self.setting)
+        made.delta, made.max_pulls = self.delta, self.max_pulls
+        return made
 
     # What came
 
@@ -86,7 +93,7 @@ class Progress:
         who, counts = rows.arms, rows.sizes
         rewards = np.array(self.setting.units.inner(rows.rewards), order="C")
         many = counts.astype(np.float64)
-        max_pulls, at = self.settings.max_pulls, 0
+        at = 0
         while at < who.size:
             course = self.course
             quick = self.setting.certified or self.stopped is not None
@@ -97,10 +104,10 @@ class Progress:
             end, level = who.size, np.inf
             if self.stopped is None:
                 level = self.needed
-                if max_pulls is not None:
+                if self.max_pulls is not None:
                     # As far as the row that ends the budget.
                     spent = np.cumsum(counts[at:])
-                    end = min(end, at + int(np.searchsorted(spent, max_pulls - self.n_pulls)) + 1)
+                    end = min(end, at + int(np.searchsorted(spent, self.max_pulls - self.n_pulls)) + 1)
             chunk = who[at:end], rewards[at:end], many[at:end]
             taken = int(observe_run(course, *chunk, self._scratch, float(level)))
             added = int(counts[at : at + taken].sum())
@@ -148,7 +155,7 @@ class Progress:
     def _check(self, n: int = 1) -> None:
         if self.course is not None and self._passed(self.course, n):
             self.stopped = final_answer(self.standing(), self.belief, self.n_pulls)
-        elif self.settings.max_pulls is not None and self.n_pulls >= self.settings.max_pulls:
+        elif self.max_pulls is not None and self.n_pulls >= self.max_pulls:
             self.stopped = self._open_answer("inconclusive")
 
     def _passed(self, course: Course, n: int) -> bool:

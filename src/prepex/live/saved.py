@@ -47,7 +47,7 @@ def snapshot(progress: Progress) -> bytes:
 
 def restored(progress: Progress, snapshot: bytes) -> Progress:
     """Another one with the same settings, at the snapshot."""
-    labels, found = progress.labels, Progress(progress.settings, progress.setting)
+    labels, found = progress.labels, progress.fresh()
     with document.damaged():
         given, numbers = snapshots.unpack(snapshot)
         if given["arrays"]:
