@@ -339,33 +339,6 @@ def answer_margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, b
     return best
 
 
-@kernel
-def margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding: Ints) -> float:
-    """The margin, and in `binding` the test that attains it. One arm without limits: infinity, and -1 everywhere.
-
-    `guide` has all outcomes and their answer, `fresh` those that count.
-    """
-    inst, last = fresh.inst, scratch.last
-    scratch.own[0] = 0
-    binding[:] = -1
-    for place in range(4):
-        last[0, place] = last[1, place] = -1
-    scratch.held.value[0] = scratch.held.value[1] = np.inf
-    take_answer(inst, deal, guide, False)
-    if inst.mask.size == 1 and not has_limits(inst):
-        return np.inf
-    best = -np.inf
-    for own in range(2 if tries_both(inst, deal, guide) else 1):
-        take_answer(inst, deal, guide, own == 1)
-        value = answer_margin(fresh, guide, deal, scratch, last[own])
-        if own == 0 or value > best:
-            best, scratch.own[0] = value, own
-            for place in range(4):
-                binding[place] = last[own, place]
-    take_answer(inst, deal, guide, False)
-    return best
-
-
 @part
 def binds(fresh: Fresh, deal: Deal, scratch: Scratch, own: Int, goal: float) -> bool:
     """Is the test that bound last, for the answer that `fresh` has, still below the goal, by more than rounding?"""
@@ -390,6 +363,38 @@ def binds(fresh: Fresh, deal: Deal, scratch: Scratch, own: Int, goal: float) -> 
     if not inst.mask[other]:
         rival = inst.front[0] if inst.size[0] > 0 else np.int64(-1)
     return test_out(fresh, deal, k, rival, scratch, need)[0] < need
+
+
+@kernel
+def margin(fresh: Fresh, guide: Instance, deal: Deal, scratch: Scratch, binding: Ints) -> float:
+    """The margin, and in `binding` the test that attains it. One arm without limits: infinity, and -1 everywhere.
+
+    `guide` has all outcomes and their answer, `fresh` those that count. Of two answers the one that was ahead last time
+    comes first; mostly the test that bound the other one then shows that it is behind still.
+    """
+    inst, last = fresh.inst, scratch.last
+    binding[:] = -1
+    take_answer(inst, deal, guide, False)
+    both = tries_both(inst, deal, guide)
+    ahead: Int = scratch.own[0] if both else np.int64(0)
+    scratch.own[0] = 0
+    if inst.mask.size == 1 and not has_limits(inst):
+        return np.inf
+    best = -np.inf
+    for turn in range(2 if both else 1):
+        own: Int = ahead if turn == 0 else 1 - ahead
+        take_answer(inst, deal, guide, own == 1)
+        if turn == 1 and binds(fresh, deal, scratch, own, best):
+            break
+        scratch.held.value[own] = np.inf
+        last[own, :] = -1
+        value = answer_margin(fresh, guide, deal, scratch, last[own])
+        if turn == 0 or value > best or (value == best and own == 0):
+            best, scratch.own[0] = value, own
+            for place in range(4):
+                binding[place] = last[own, place]
+    take_answer(inst, deal, guide, False)
+    return best
 
 
 @kernel

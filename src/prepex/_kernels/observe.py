@@ -112,7 +112,7 @@ def margin_from(course: Course, level: float) -> float:
     """
     whole = course.whole
     value = -np.inf
-    if whole[LOOKED] == whole[PULLS] and not course.near.inst.lenient:
+    if whole[LOOKED] == whole[PULLS] and (course.real[MARGIN] < level or not course.near.inst.lenient):
         value = course.real[MARGIN]
     elif (
         level < np.inf
