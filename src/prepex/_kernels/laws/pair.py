@@ -2,8 +2,8 @@
 
     cost(a, j, f) = min N_a d(M_a, x_a) + N_j d(M_j, x_j)   s.t.  w_f . (x_j - x_a) >= slack_f.
 
-A facet that looks at one objective, and without slack, pools the two means. Else the dual is a concave function of one
-multiplier y:
+A facet that looks at one objective pools the two means, with slack by a root (`level_cost`). Else the dual is a concave
+function of one multiplier y:
     D(y) = sum_k N_k psi_k + y gap,   psi_k = min_x d(M_k, x) + s_k . (x - M_k),
     s_a = y w / N_a,   s_j = -y w / N_j,   D'(y) = w . (x_a - x_j) + slack.
 By weak duality D(y) is a lower bound for every y >= 0.
@@ -18,6 +18,8 @@ from prepex._kernels.laws.law import (
     BERNOULLI,
     EXACT,
     EXPONENTIAL,
+    POISSON,
+    bent,
     count_cost,
     divergence,
     inside,
@@ -100,6 +102,49 @@ def lone_cost(inst: LawInstance, a: Int, j: Int, q: Int) -> float:
 
 
 @kernel
+def level_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
+    """cost(a, j, f) on a facet of one objective of a convex law, with slack: the root of the slope in how far j rises.
+
+    Newton, kept between, from where the pool without slack would be; a falls by what of the gap is left.
+    """
+    q, N, ahead = inst.axis[f], inst.N, gap(inst, a, j, f)
+    law, sign, scale = inst.law[q], inst.W[f, q], inst.scale
+    above, below = inst.M[a, q], inst.M[j, q]
+    low, high = 0.0, ahead
+    if law == BERNOULLI or law == POISSON:
+        # What a falls to, or j, is not below 0; a chance that rises is not above 1.
+        top = 1.0 if law == BERNOULLI else np.inf
+        low = max(low, ahead - (above if sign > 0.0 else top - above))
+        high = min(high, top - below if sign > 0.0 else below)
+    if low > high:
+        return np.inf
+    rise = ahead * N[a] / (N[a] + N[j])
+    if not low < rise < high:
+        rise = 0.5 * (low + high)
+    for _ in range(STEPS):
+        if not low < rise < high:
+            break
+        first, second = bent(law, below, below + sign * rise, scale[j, q])
+        other, bend = bent(law, above, above + sign * (rise - ahead), scale[a, q])
+        slope = sign * (N[j] * first + N[a] * other)
+        if slope < 0.0:
+            low = rise
+        else:
+            high = rise
+        new = rise - slope / (N[j] * second + N[a] * bend)
+        if new != rise and not low < new < high:
+            new = 0.5 * (low + high)
+        # What is left is the square of such a step.
+        done = abs(new - rise) <= CLOSED * min(new, ahead - new)
+        rise = new
+        if done:
+            break
+    up, down = sign * rise, sign * (rise - ahead)
+    cost = N[a] * moved_by(law, above, down, above + down, scale[a, q])
+    return cost + N[j] * moved_by(law, below, up, below + up, scale[j, q])
+
+
+@kernel
 def test_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
     """`facet_cost`, exact where the facet looks at one objective of a one-parameter law."""
     pools = inst.axis[f] >= 0 and inst.slack[f] == 0.0
@@ -116,6 +161,8 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
         return lone_cost(inst, a, j, inst.axis[f])
     if spread(inst, a, j, f) == 0.0:
         return np.inf
+    if inst.plain:
+        return level_cost(inst, a, j, f)
     cap = min(inst.cap[a], inst.cap[j])
     if cap <= 0.0:
         return 0.0

@@ -193,7 +193,7 @@ def child_bound_law(
         return np.inf
     if inst.plain:
         n = n_limits(inst) + d
-        before = pool_cost(inst, j, s.star, n, f, np.int64(-1)) if n > 0 else 0.0
+        before = pool_cost(inst, j, s.star, n, f, np.int64(-1)) if v > 0.0 else 0.0
         bound = v + max(pool_cost(inst, j, s.star, n, f, a) - before, 0.0)
     else:
         y = left / spread(inst, a, j, f)
