@@ -6,6 +6,7 @@ timings, core, rules, questions and startup.
 
 import sys
 from importlib import import_module
+from itertools import takewhile
 
 from prepex._kernels import engine
 
@@ -42,8 +43,9 @@ PARTS = {
     "optuna-picture": "optuna.picture",
 }
 
-# Numbers are for the parts that take them.
-for name in [word for word in sys.argv[1:] if not word[0].isdigit()] or ["core", "rules", "questions", "startup"]:
+# Numbers, and what follows --, are for the parts that take them.
+words = takewhile(lambda word: not word.startswith("--"), sys.argv[1:])
+for name in [word for word in words if not word[0].isdigit()] or ["core", "rules", "questions", "startup"]:
     if name not in PARTS:
         sys.exit(f"benchmark must be one of {', '.join(PARTS)}, got {name!r}")
     module, function = PARTS[name].split(".")
