@@ -240,6 +240,11 @@ def listed(name: str, value: Any, what: str) -> tuple[Any, ...]:
     return entries
 
 
+def one_or_several(given: Any) -> tuple[Any, ...]:
+    """One name, or several."""
+    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+
+
 def position(value: Any, known: Sequence[str]) -> int | None:
     """Where `value` is among the names. A whole number that is no name is an index, if no name looks like a number.
 

@@ -10,17 +10,14 @@ Legend
     out         some j has low_j >= high_i on every facet
 """
 
-from typing import Literal
-
 import numpy as np
 
 from prepex._checks import Floats
 from prepex.cone import Cone
+from prepex.live.recommendation import State
 from prepex.mean_regions import Regions
 
 __all__ = ["WHY_OPEN", "Regions", "State", "least_tolerance", "states_under"]
-
-State = Literal["in", "out", "open"]
 
 # Why an option that a study has settled may be open under another cone.
 WHY_OPEN = (

@@ -246,8 +246,8 @@ class Cone:
         """
         named = _checks.listed("objectives", objectives, "names")
         known = _checks.names("objectives", named, len(named), "objective")
-        costs = {_checks.member("minimise", name, known) for name in _names_of(minimise)}
-        factors = {_checks.member("logs", name, known) for name in _names_of(logs)}
+        costs = {_checks.member("minimise", name, known) for name in _checks.one_or_several(minimise)}
+        factors = {_checks.member("logs", name, known) for name in _checks.one_or_several(logs)}
         signs = np.array([-1.0 if q in costs else 1.0 for q in range(len(known))])
         said = checked(statements, known)
         d = differences(said, signs, sorted(factors))
@@ -275,7 +275,7 @@ class Cone:
         L = self.n_objectives
         known = tuple(objectives or self.objectives or (f"objective {q}" for q in range(L)))
         known = _checks.names("objectives", known, L, "objective")
-        costs = {_checks.member("minimise", name, known) for name in _names_of(minimise)}
+        costs = {_checks.member("minimise", name, known) for name in _checks.one_or_several(minimise)}
         return rates_in_words(self.facets, known, costs)
 
     def contains(self, points: ArrayLike) -> Any:
@@ -374,8 +374,3 @@ def _columns(name: str, rows: ArrayLike) -> tuple[Any, tuple[str, ...] | None]:
     if len(axes) != 2 or axes[1] is None or are_positions(axes[1]):
         return plain, None
     return plain, _checks.names(f"columns of {name}", axes[1], len(axes[1]), "objective")
-
-
-def _names_of(given: Any) -> tuple[Any, ...]:
-    """One name, or several."""
-    return (given,) if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)

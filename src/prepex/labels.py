@@ -35,8 +35,7 @@ class Labels:
         known = _checks.names("objectives", objectives, n_objectives, "objective")
         if isinstance(minimise, Mapping):
             raise InputError(f"minimise must be names of objectives that are costs, got {shown(minimise)}")
-        given = (minimise,) if isinstance(minimise, str) or not isinstance(minimise, Iterable) else tuple(minimise)
-        chosen = {_checks.member("minimise", entry, known) for entry in given}
+        chosen = {_checks.member("minimise", entry, known) for entry in _checks.one_or_several(minimise)}
         return cls(
             _checks.names("arms", arms, n_arms, "arm"),
             known,

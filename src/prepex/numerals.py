@@ -1,9 +1,10 @@
-"""Numbers as people read them: enough digits and no more, and counts with their nouns.
+"""Numbers as people read them: enough digits and no more, counts with their nouns, and how many more there are.
 
 The dashboard writes the same (server/static/words.js).
 """
 
 import math
+from collections.abc import Sequence
 
 # Beyond these powers of ten a number is written with an exponent.
 SMALLEST, LARGEST = -5, 15
@@ -92,6 +93,15 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     ('1 outcome', '1,200 outcomes', '2 studies')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def first_few(words: Sequence[str], most: int = 5) -> str:
+    """The first of them, and how many more there are.
+
+    >>> first_few(("a", "b", "c"), 2), first_few(("a", "b"), 2)
+    ('a, b and 1 more', 'a, b')
+    """
+    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
 
 
 def _aligned(values: tuple[float, ...], size: float, digits: int) -> tuple[list[str], str]:

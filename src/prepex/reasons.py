@@ -9,6 +9,7 @@ import numpy as np
 
 from prepex._kernels.instance import Floats, Instance
 from prepex.limits import Limits
+from prepex.numerals import first_few
 
 FEASIBLE = "feasible and not dominated"
 # Options that a sentence lists.
@@ -54,5 +55,4 @@ def in_words(found: Mapping[str, str]) -> list[str]:
     """
     start = "infeasible: breaks "
     out = [f"{name} ({why.removeprefix(start)})" for name, why in found.items() if why.startswith(start)]
-    more = f" and {len(out) - MOST_NAMED} more" if len(out) > MOST_NAMED else ""
-    return [f"Breaks a limit: {', '.join(out[:MOST_NAMED])}{more}."] if out else []
+    return [f"Breaks a limit: {first_few(out, MOST_NAMED)}."] if out else []

@@ -8,7 +8,7 @@ from typing import Any
 from prepex.analysis.analyse import Analysis, Arm
 from prepex.analysis.guess import name_of
 from prepex.family import LogNormal
-from prepex.numerals import measured, number, plural
+from prepex.numerals import first_few, measured, number, plural
 from prepex.tolerance import as_given
 from prepex.tolerance import in_words as tolerance_words
 
@@ -73,7 +73,7 @@ def sentences(found: Analysis) -> list[str]:
         words.append(f"Every option is settled at delta {found.delta:g}.")
     else:
         certain = [f"{n} {state}" for state, n in _tally(found.arms).items()]
-        words.append(f"At delta {found.delta:g}: {', '.join(certain)}. Open: {_some(open_ones)}.")
+        words.append(f"At delta {found.delta:g}: {', '.join(certain)}. Open: {first_few(open_ones, MOST)}.")
         if found.next_trials:
             words.append(f"Measure next: {in_turn(found.next_trials)}.")
         words.append(forecast_words(found))
@@ -236,8 +236,3 @@ def frame(found: Analysis) -> Any:
 def _tally(arms: Sequence[Arm]) -> dict[str, int]:
     found = Counter(STATE[arm.state] for arm in arms)
     return {state: found[state] for state in ("in", "out", "open") if found[state]}
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
-    return ", ".join(names[:MOST]) + more

@@ -10,7 +10,7 @@ from prepex.cli.shared import escape
 from prepex.cli.show import console, show_json
 from prepex.foresight.forecast import Forecast
 from prepex.noise import NoiseCheck
-from prepex.numerals import apart, number, plural
+from prepex.numerals import apart, first_few, number, plural
 from prepex.standing import chance_words, tied_words
 from prepex.study.answers import OpenPull, Overview, Receipt, Status, Ticket
 from prepex.study.audit import Verdict
@@ -31,11 +31,10 @@ def created(picture: dict[str, Any], storage: str, *, as_json: bool, imported: d
         )
         return
     console.print(f"Created [bold]{escape(name)}[/] in {escape(storage)}. Fixed from now on:")
-    more = f" and {len(arms) - 20} more" if len(arms) > 20 else ""
     tolerance = design["tolerance"]
     proven = f" ({promise_words(design)})"
     fixed = {
-        f"{len(arms)} options": ", ".join(map(repr, arms[:20])) + more,
+        f"{len(arms)} options": first_few([*map(repr, arms)], 20),
         "objectives": ", ".join(f"{o} ({'min' if o in design['minimise'] else 'max'})" for o in design["objectives"]),
         "outcomes": design["outcomes"],
         "cone": design["cone"] or f"facets {design['facets']}",

@@ -3,7 +3,7 @@
 from prepex.live.conclusion import is_proven
 from prepex.live.progress import Progress
 from prepex.live.recommendation import Recommendation
-from prepex.numerals import plural
+from prepex.numerals import first_few, plural
 from prepex.reasons import in_words as breaking_words
 from prepex.standing import MOST_NAMED, looks_words, states_words, tied_words
 from prepex.ties import find_tie
@@ -16,9 +16,8 @@ def why(progress: Progress, ahead: str) -> str:
         return _why_stopped(progress, progress.stopped)
     pulls = plural(progress.n_pulls, "pull")
     if progress.course is None:
-        left = progress.untried
-        more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
-        return f"{pulls}: every option must be tried once first. Not yet: {', '.join(left[:MOST_NAMED])}{more}."
+        left = first_few(progress.untried, MOST_NAMED)
+        return f"{pulls}: every option must be tried once first. Not yet: {left}."
     said = progress.standing().in_words(_state_words(progress, progress.answer))
     return f"{pulls}. {said}{ahead and f' {ahead}'}{_tie_words(progress)}"
 

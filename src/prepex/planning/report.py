@@ -100,13 +100,12 @@ def _text(value: object) -> str:
 def _study(plan: "Plan") -> str:
     settings = plan.settings
     labels, units = settings.labels, settings.setting().units
-    signs = [f"{name} ({'min' if name in labels.minimise else 'max'})" for name in labels.objectives]
     size = "none: every difference matters"
     if settings.tolerance is not None:
         size = in_words(as_given(settings.tolerance, units), labels.objectives)
     rows = [
         ("options", ", ".join(labels.arms[:20]) + (" ..." if len(labels.arms) > 20 else "")),
-        ("objectives", ", ".join(signs)),
+        ("objectives", ", ".join(labels.signed)),
         ("outcomes are", family_words(settings.family, labels.objectives)),
         ("cone", settings.cone.name or "of your own"),
         ("tolerance", size),

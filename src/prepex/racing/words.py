@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
-from prepex.numerals import number
+from prepex.numerals import first_few, number
 from prepex.racing.view import Row, Value, View
 
 # (less, more) of a measure.
@@ -87,15 +87,11 @@ def tie_words(view: View) -> list[str]:
     if view.status is None:
         return []
     ties = view.status.recommendation.near_ties
-    lines = [f"Level within the tolerance: {_few([f'{one} and {other}' for one, other in ties])}."] if ties else []
+    lines = [f"Level within the tolerance: {first_few([f'{one} and {other}' for one, other in ties])}."] if ties else []
     spared = [row.option for row in view.rows if row.state == "out" and (row.probability or 0.0) > 0.5]
     if view.done and spared:
-        lines.append(f"Left out, as one that is kept does as well within the tolerance: {_few(spared)}.")
+        lines.append(f"Left out, as one that is kept does as well within the tolerance: {first_few(spared)}.")
     return lines
-
-
-def _few(names: list[str], most: int = 5) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def failure_words(failures: Mapping[str, list[str]]) -> list[str]:

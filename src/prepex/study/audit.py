@@ -43,12 +43,9 @@ def verify(log: Log, state: State | None) -> Verdict:
         problems.append("state must be what the log replays to, got another one")
     first = log.at(0)
     try:
-        saved = log.checkpoint()
-        if saved is not None and first is not None:
-            kept = State.load(first, *saved)
-            kept.apply(log.since(kept.position))
-            if _numbers(kept) != _numbers(replayed):
-                problems.append("checkpoint must be what the log replays to, got another state")
+        kept = State.resume(first, log)
+        if kept is not None and _numbers(kept) != _numbers(replayed):
+            problems.append("checkpoint must be what the log replays to, got another state")
     except StrayCheckpointError as error:
         problems.append(f"{error}; it is not used")
     except (PastChangedError, *DAMAGE):

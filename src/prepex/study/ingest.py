@@ -11,6 +11,7 @@ from prepex.errors import InputError, InputTypeError, shown
 from prepex.exact import refuse
 from prepex.family import Family
 from prepex.labels import Labels
+from prepex.numerals import first_few
 from prepex.study.state import State
 from prepex.tables import Sheet, plain_number
 
@@ -167,7 +168,7 @@ def _all_possible(table: list[list[float]], objectives: tuple[str, ...], family:
 
 def _some(names: tuple[str, ...]) -> str:
     """All of a few."""
-    return ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+    return first_few([*map(repr, names)], 20)
 
 
 def _size(text: str) -> int:

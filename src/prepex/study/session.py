@@ -115,10 +115,8 @@ class Session:
         """From the checkpoint and what came after, or else from the whole log."""
         first = log.at(0)
         try:
-            saved = log.checkpoint()
-            if saved is not None and first is not None:
-                state = State.load(first, *saved)
-                state.apply(log.since(state.position))
+            state = State.resume(first, log)
+            if state is not None:
                 return state
         except StrayCheckpointError as error:
             logger.warning("Study %r: %s. The whole log is read instead.", self.name, error)

@@ -15,7 +15,7 @@ from prepex.study.config import Config
 from prepex.study.events import Event
 from prepex.study.history import Curve
 from prepex.study.line import Entry, Line, list_entries
-from prepex.study.log import StrayCheckpointError
+from prepex.study.log import Log, StrayCheckpointError
 
 # From here on a compiled loop takes the outcomes; it is worth its compilation.
 LONG = 20_000
@@ -160,6 +160,16 @@ class State:
         if not fits:
             raise StrayCheckpointError("checkpoint must add up, got one whose outcomes are not those of its pulls")
         state.position, state.head, state.time = position, head, given["time"]
+        return state
+
+    @classmethod
+    def resume(cls, first: Event | None, log: Log) -> "State | None":
+        """From the checkpoint of the log and what came after; None if there is none."""
+        saved = log.checkpoint()
+        if saved is None or first is None:
+            return None
+        state = cls.load(first, *saved)
+        state.apply(log.since(state.position))
         return state
 
     def _adds_up(self) -> bool:

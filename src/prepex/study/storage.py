@@ -17,6 +17,7 @@ from typing import Any
 from prepex import _checks
 from prepex.errors import InputError, InputTypeError, shown
 from prepex.extras import need
+from prepex.numerals import first_few
 from prepex.study.events import GENESIS, Event, read
 from prepex.study.log import Log, NoStudyError, whole_column
 from prepex.study.tables import Connection, checkpoints, events, sa, studies
@@ -304,7 +305,7 @@ class Storage:
             ).scalar()
         if found is None:
             names = self.names()
-            known = ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+            known = first_few([*map(repr, names)], 20)
             raise NoStudyError(f"name must be a study of this storage ({known or 'none'}), got {shown(name)}")
 
     def add(self, connection: Connection, name: str) -> Log:
