@@ -2,6 +2,8 @@
 at all. Never an error of a library, and never a change."""
 
 import math
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ from prepex import Bernoulli, Cone, Experiment, Gaussian, InputError, Product, S
 from prepex.instances import correlated
 from prepex.sampling import Uniform
 from prepex.study.storage import Storage
+from prepex.whole_file import whole_file, write_whole
 
 SETTINGS = {"arms": ("a", "b"), "objectives": ("x", "y"), "family": Gaussian(variance=1.0)}
 STRANGE = [
@@ -227,3 +230,37 @@ def test_a_log_with_right_hashes_that_no_study_could_go_on_with(storage):
         with pytest.raises(InputError):
             Study.restore("new.db", "log.jsonl")
         assert not Path("new.db").exists() or not Study.list("new.db")
+
+
+@pytest.mark.parametrize(
+    "reward",
+    [
+        np.array(["5", 1.0], dtype=object),
+        np.array([np.datetime64("2020-01-01"), 1.0], dtype=object),
+        [np.datetime64("2020"), 1],
+        bytearray(b"ab"),
+        memoryview(b"ab"),
+    ],
+    ids=("text", "a date", "a year", "bytes", "memory"),
+)
+def test_what_only_converts_to_numbers_is_no_outcome(reward):
+    experiment = Experiment(**SETTINGS)
+    with pytest.raises(InputError, match="must be numbers"):
+        experiment.tell("a", reward)
+    experiment.tell("a", np.array([Fraction(1, 2), Decimal("0.5")], dtype=object))
+    assert experiment.n_pulls == 1
+
+
+def test_a_file_is_replaced_by_a_whole_one_only(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text("a good backup")
+    with pytest.raises(OSError, match="full"), whole_file(path) as file:
+        file.write("half")
+        raise OSError("the disk is full")
+    assert path.read_text() == "a good backup" and [*tmp_path.iterdir()] == [path]
+    other = tmp_path / "link.jsonl"
+    other.symlink_to(path)
+    write_whole(other, "new")
+    assert path.read_text() == "new" and other.is_symlink()
+    write_whole(Path("/dev/null"), "gone")
+    assert not Path("/dev/null").is_file()

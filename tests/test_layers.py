@@ -8,7 +8,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "prepex"
 # From the ground up: a module may import only from lines above its own.
 LAYERS = (
-    ("_kernels", "_given", "errors", "extras", "naming", "numerals"),
+    ("_kernels", "_given", "errors", "extras", "naming", "numerals", "whole_file"),
     ("_checks", "markup"),
     ("_figure", "_named", "_ticks", "units"),
     ("facets", "mixtures", "trade_offs"),

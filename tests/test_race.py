@@ -118,6 +118,7 @@ def test_the_size_of_a_file(tmp_path):
     ("name", "source", "text", "words"),
     [
         ("loss", None, "no json", "last line must be a JSON object"),
+        ("loss", None, '{"loss": 1' + "0" * 400 + "}", "must be a number"),
         ("loss", None, '{"cost": 1}', "prints no measure 'loss' .it prints 'cost'"),
         ("loss", None, '{"loss": "low"}', "'loss' must be a number, got 'low'"),
         ("loss", None, '{"loss": NaN}', "must be a finite number"),

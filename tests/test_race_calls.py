@@ -6,11 +6,14 @@ import random
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
+from typing import NamedTuple
 
+import pandas as pd
 import pytest
 
 import prepex as px
 from prepex import Gaussian, InputError, Study
+from prepex.racing.returned import read
 
 KNOWN = {"family": {"gain": Gaussian(variance=0.04)}}
 
@@ -173,7 +176,11 @@ def test_failures_that_count_and_those_that_are_tried_again():
         ({"executor": 3}, "must be a concurrent.futures.Executor"),
         ({"jobs": 0}, "jobs must be"),
         ({"max_trials": 1}, "max_trials must be"),
-        ({"rounds": 1}, "rounds must be at least 2"),
+        ({"rounds": 1}, "rounds must be an integer of at least 2"),
+        ({"rounds": "3"}, "rounds must be an integer of at least 2"),
+        ({"failed": {"gain": "0"}}, "must be a number"),
+        ({"failed": {"gain": True}}, "must be a number"),
+        ({"failed": {"gain": float("nan")}}, "must be finite"),
         ({"family": {"cost": Gaussian(variance=1.0)}}, "family must be of 'gain'"),
         ({"failed": {"cost": 1.0}}, "failed must be of 'gain'"),
         ({"on_failure": "cry"}, "on_failure must be"),
@@ -182,6 +189,7 @@ def test_failures_that_count_and_those_that_are_tried_again():
         ({"options": {"a": lambda: float("nan"), "b": lambda: float("nan")}}, "must be a finite number"),
         ({"options": {"a": lambda: {"cost": 1}, "b": lambda: {"cost": 1}}}, "a mapping with 'gain'"),
         ({"options": {"a": lambda: (1, 2), "b": lambda: (1, 2)}}, "a tuple of 1"),
+        ({"options": {"a": lambda: 10**400, "b": lambda: 10**400}}, "must be a finite number"),
     ],
 )
 def test_bad_input(given, words):
@@ -198,3 +206,22 @@ def test_what_only_looks_constant_settles_no_tie():
     for seed in range(3):
         raced = px.race({"a": score, "b": score}, objectives=("score",), seed=seed, max_trials=12)
         assert raced.status != "certified" and sum(raced.counts.values()) == 12
+
+
+class Seen(NamedTuple):
+    cost: float
+    gain: float
+
+
+def test_names_of_what_a_function_returns_decide_never_their_order():
+    clocks = {"time": 0.5, "cpu": 0.1}
+    wanted = {"gain": 1.0, "cost": 5.0}
+    assert read(Seen(cost=5.0, gain=1.0), ("gain", "cost"), clocks).values == wanted
+    assert read(pd.Series({"cost": 5.0, "gain": 1.0}), ("gain", "cost"), clocks).values == wanted
+    assert read(Seen(cost=5.0, gain=1.0), ("gain", "time"), clocks).values == {"gain": 1.0, "time": 0.5}
+    assert "a mapping with 'loss'" in read(Seen(cost=5.0, gain=1.0), ("loss",), clocks).problem
+
+
+def test_a_time_below_zero_is_a_failure_and_no_record():
+    assert read({"time": -1.0}, ("time",), {}).problem == "time must be at least 0, got -1.0"
+    assert read({"time": 0.0}, ("time",), {}).values["time"] > 0.0

@@ -4,8 +4,10 @@ import math
 import os
 import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from itertools import islice
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ LARGEST_SUMMARY = 1_000_000
 LONGEST_NAME = 1000
 # Names among which one that was misspelt is looked for.
 MOST_COMPARED = 2000
+# What counts as a number among objects, and what numpy takes for a list of numbers.
+_NUMBERS, _BYTES = (Real, Decimal), (bytes, bytearray, memoryview)
 
 
 def real_array(name: str, value: Any, *shape: tuple[str, int | None], known: Sequence[str] = ()) -> Floats:
@@ -42,7 +46,9 @@ def real_array(name: str, value: Any, *shape: tuple[str, int | None], known: Seq
     try:
         raw = np.asarray(value)
         # Text, truth values, dates and the like convert to numbers, but were hardly meant as such.
-        if raw.dtype.kind not in "iufO" or _has_truth_values(value):
+        if raw.dtype.kind not in "iufO" or _has_truth_values(value) or isinstance(value, _BYTES):
+            raise TypeError
+        if raw.dtype.kind == "O" and not all(entry is None or isinstance(entry, _NUMBERS) for entry in raw.flat):
             raise TypeError
         array = np.array(raw, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):

@@ -33,6 +33,7 @@ from prepex.spoken import parse_family
 from prepex.standing import Standing
 from prepex.stopping import Certified
 from prepex.tolerance import Tolerance
+from prepex.whole_file import write_whole
 
 # That a forecast may take.
 SECONDS = 2.0
@@ -168,7 +169,7 @@ class Analysis:
         """One HTML file with everything in it."""
         from prepex.analysis.page import make_page
 
-        _checks.target("path", path).write_text(make_page(self), encoding="utf-8")
+        write_whole(_checks.target("path", path), make_page(self))
 
     def plot(self, path: str | PathLike[str] | None = None) -> Any:
         """The options with their states; saved if `path` is given (png, svg, pdf)."""

@@ -10,6 +10,7 @@ from prepex.cli.analyse import ArmOption
 from prepex.cli.shared import errors, printable
 from prepex.errors import InputError
 from prepex.numerals import number, plural
+from prepex.whole_file import write_whole
 
 KEYS = "left (l), right (r), neither is clearly better (n), take one back (u), stop (s)"
 
@@ -31,7 +32,7 @@ def command(
         typer.echo(printable(f"\nYour cone: {cone.words(minimise=labels.minimise)}"))
         typer.echo(printable(f"{plural(len(talk.left), 'option is', 'options are')} left: {', '.join(talk.left)}"))
         if save is not None:
-            save.write_text(json.dumps(to_document(talk), indent=1) + "\n", encoding="utf-8")
+            write_whole(save, json.dumps(to_document(talk), indent=1) + "\n")
             typer.echo(f"wrote {save}: use it as --cone file:{save}")
         if plot is not None:
             from prepex.plot import draw_cone

@@ -23,6 +23,7 @@ from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
 from prepex.numerals import plural
 from prepex.spoken import FAMILY_HELP, PRIOR_HELP, VARIANCE_HELP, parse_limits, parse_prior
+from prepex.whole_file import write_whole
 
 if TYPE_CHECKING:
     from prepex.study.study import Study
@@ -411,7 +412,7 @@ def certificate(
         if path is None:
             typer.echo(text)
         else:
-            _checks.target("path", path).write_text(text + "\n", encoding="utf-8")
+            write_whole(_checks.target("path", path), text + "\n")
             typer.echo(f"wrote {path}")
 
 

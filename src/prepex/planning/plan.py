@@ -29,6 +29,7 @@ from prepex.problem import Problem
 from prepex.settings import Settings, with_options
 from prepex.stopping import Certified
 from prepex.tolerance import Eps, as_given, in_words
+from prepex.whole_file import write_whole
 
 # Without a budget: the guess is followed so far, other scenarios so many times as far as nine of ten studies of it.
 FARTHEST, FURTHER = 200_000, 4
@@ -91,7 +92,7 @@ class Plan:
         from prepex.planning.report import make_report
 
         target = _checks.target("path", path)
-        target.write_text(make_report(self), encoding="utf-8")
+        write_whole(target, make_report(self))
 
     def _repr_html_(self) -> str:
         from prepex.planning.report import rows_table

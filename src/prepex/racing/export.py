@@ -10,6 +10,7 @@ from prepex import _checks
 from prepex.errors import InputError
 from prepex.racing.view import View
 from prepex.racing.words import answer_words
+from prepex.whole_file import write_whole
 
 KINDS = {"json": "json", "csv": "csv", "markdown": "markdown", "md": "markdown"}
 
@@ -97,5 +98,5 @@ def write(view: View, target: str) -> str | None:
     text = text_of(view, kind)
     if path is None:
         return text
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     return None

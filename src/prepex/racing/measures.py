@@ -124,7 +124,7 @@ def shown_short(text: str, most: int = 120) -> str:
 def _number(name: str, value: Any) -> float:
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise UnmeasuredError(f"the measure {name!r} must be a number, got {shown(value)}") from None
     if not math.isfinite(found):
         raise UnmeasuredError(f"the measure {name!r} must be a finite number, got {shown(value)}")

@@ -52,8 +52,9 @@ class Question:
             raise InputError(f"failed must be of {_checks.quoted(self.objectives)}, got {unknown[0]!r}")
         if self.on_failure not in ("stop", "retry"):
             raise InputError(f"on_failure must be 'stop' or 'retry', got {shown(self.on_failure)}")
-        if self.rounds < 2:
-            raise InputError(f"rounds must be at least 2, got {self.rounds}")
+        for name, value in self.failed.items():
+            _checks.number(f"failed[{name!r}]", value)
+        _checks.whole("rounds", self.rounds, low=2)
         # What cannot be is refused before anything runs, whatever the first rounds will say.
         self.settings({})
 

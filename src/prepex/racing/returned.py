@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from prepex import _checks
+from prepex import _checks, _given
 from prepex.errors import shown
 from prepex.racing.measures import SHORTEST
 from prepex.racing.trial import Result, last_words
@@ -43,10 +43,11 @@ def read(returned: Any, objectives: Sequence[str], clocks: Mapping[str, float]) 
     >>> read("fast", ("gain",), {}).problem
     "it must return a number, a tuple of 1 or a mapping with 'gain', got 'fast'"
     """
-    wanted = [name for name in objectives if name not in clocks] if not isinstance(returned, Mapping) else [*objectives]
+    named = _given.pairs(returned)
+    wanted = [name for name in objectives if name not in clocks] if named is None else [*objectives]
     found: Any = None
-    if isinstance(returned, Mapping):
-        found = {**{name: value for name, value in clocks.items() if name in objectives}, **returned}
+    if named is not None:  # names decide, never the order
+        found = dict(named)
     elif returned is None:
         found = {}
     elif isinstance(returned, tuple | list | np.ndarray) and np.ndim(returned) == 1:
@@ -60,6 +61,9 @@ def read(returned: Any, objectives: Sequence[str], clocks: Mapping[str, float]) 
         if not missing:
             values = {name: found[name] for name in objectives}
             bad = [name for name, value in values.items() if not _is_number(value)]
+            if not bad and any(name in CLOCKS and values[name] < 0 for name in values):
+                name = next(name for name in CLOCKS if values.get(name, 0) < 0)
+                return Result(problem=f"{name} must be at least 0, got {shown(values[name])}")
             if not bad:
                 return Result(
                     {
@@ -74,4 +78,7 @@ def read(returned: Any, objectives: Sequence[str], clocks: Mapping[str, float]) 
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real | np.bool_) and bool(np.isfinite(float(value)))
+    try:
+        return isinstance(value, Real | np.bool_) and bool(np.isfinite(float(value)))
+    except OverflowError:  # a whole number of 400 digits
+        return False

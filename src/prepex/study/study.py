@@ -48,6 +48,7 @@ from prepex.study.rate import recent_rate
 from prepex.study.session import Session
 from prepex.study.state import State
 from prepex.study.storage import Storage, as_url
+from prepex.whole_file import whole_file, write_whole
 
 Outcome = Mapping[str, float] | Sequence[float]
 # Events up to which a page checks the noise with every change; a report and `check_noise` always do.
@@ -532,7 +533,7 @@ class Study:
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write the log as JSON lines; returns how many."""
         count = 0
-        with _checks.target("path", path).open("w", encoding="ascii", newline="\n") as file:
+        with whole_file(_checks.target("path", path), encoding="ascii", newline="\n") as file:
             for event in self.events():
                 file.write(event.line + "\n")
                 count += 1
@@ -555,7 +556,7 @@ class Study:
             shown["design"]["units"] = dict(units or {})
             shown["forecast"] = None if ahead is None else ahead.to_document()
             page = make_report(shown, past, certificate, summary.noise_of(state, log))
-        target.write_text(page, encoding="utf-8")
+        write_whole(target, page)
 
 
 def _experiment(settings: Settings | Experiment | None, options: WithNames) -> Experiment:
