@@ -158,6 +158,38 @@ def softness(law: Int, mu: float, x: float, scale: float) -> float:
 
 
 @kernel
+def tilt(law: Int, mu: float, s: float, x: float, scale: float) -> tuple[float, float]:
+    """(d(mu, x), 1 / d''(x)) at the tilted minimum x.
+
+    A chance that rounds to 1 is known by what it lacks, and what s times that is worth counts as cost.
+    """
+    if law == BERNOULLI and x == 1.0 and mu < 1.0:
+        no = tilted(law, 1.0 - mu, -s, scale)
+        cost = count_cost(mu, 1.0 - mu, 1.0) + count_cost(1.0 - mu, no - (1.0 - mu), no) - s * no
+        return cost, no * no / (mu * no * no + (1.0 - mu))
+    return divergence(law, mu, x, scale), softness(law, mu, x, scale)
+
+
+@kernel
+def outwards(law: Int, mu: float, s: float) -> float:
+    """How hard a mean of 0 or 1 is pushed against the end of its range, where it stays; -1 of one that moves."""
+    if law != BERNOULLI or 0.0 < mu < 1.0:
+        return -1.0
+    return max(s if mu == 0.0 else -s, -1.0)
+
+
+@kernel
+def farthest(law: Int, mu: float, way: float) -> float:
+    """How far a mean can be moved up (way > 0) or down."""
+    end = np.inf if way > 0.0 else -np.inf
+    if law == EXACT:
+        end = mu
+    elif not inside(law, end):
+        end = 1.0 if way > 0.0 else 0.0
+    return end - mu
+
+
+@kernel
 def variance(law: Int, mu: float, scale: float, weight: float) -> float:
     """Variance of one reward; at the border of the domain, what `weight` outcomes do not rule out."""
     if law == BERNOULLI:

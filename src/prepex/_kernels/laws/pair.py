@@ -16,21 +16,24 @@ from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
 from prepex._kernels.laws.law import (
     BERNOULLI,
-    EXACT,
     EXPONENTIAL,
     POISSON,
     bent,
     count_cost,
-    divergence,
+    farthest,
     inside,
     most_variance,
     moved_by,
-    softness,
+    tilt,
     tilted,
 )
 
-# Newton steps, and the share of the gap that may stay open: the value is then exact to its square.
-STEPS, CLOSED = 60, 1e-9
+# Newton steps, and the share of the gap that may stay open: the value is then exact to its square, but for a mean that
+# has less than that left of its range; so also what it may be worth, as a share of the value.
+STEPS, CLOSED, WORTH = 60, 1e-9, 1e-8
+# Means of 0 and 1, which do not move, make such steps too short: then the slope's sign is bisected, for so many times
+# the steps, unless what is left is this share of the value.
+LATE, SETTLED = 4, 1e-12
 
 
 @kernel
@@ -43,10 +46,22 @@ def pushed(inst: LawInstance, k: Int, f: Int, push: float) -> tuple[float, float
             x = tilted(law[q], M[k, q], push * w[q], scale[k, q])
             if x == np.inf:
                 return np.inf, np.inf if push < 0.0 else -np.inf, np.inf
-            cost += divergence(law[q], M[k, q], x, scale[k, q])
+            own, bend = tilt(law[q], M[k, q], push * w[q], x, scale[k, q])
+            cost += own
             moved += w[q] * (x - M[k, q])
-            soft += w[q] * w[q] * softness(law[q], M[k, q], x, scale[k, q])
+            soft += w[q] * w[q] * bend
     return cost, moved, soft
+
+
+@part
+def range_of(inst: LawInstance, k: Int, row: Int, way: float) -> float:
+    """How far the score of arm k can rise (way > 0) or fall, before all means are at the ends of their ranges."""
+    total = 0.0
+    for q in range(inst.law.size):
+        w = inst.W[row, q]
+        if w != 0.0:
+            total += w * farthest(inst.law[q], inst.M[k, q], way * w)
+    return total
 
 
 @kernel
@@ -169,21 +184,26 @@ def facet_cost(inst: LawInstance, a: Int, j: Int, f: Int) -> float:
     best = 0.0
     left, right = 0.0, np.inf
     y = ahead / spread(inst, a, j, f)
-    for _ in range(STEPS):
+    for turn in range(LATE * STEPS):
         cost_a, moved_a, soft_a = pushed(inst, a, f, y / N[a])
         cost_j, moved_j, soft_j = pushed(inst, j, f, -y / N[j])
         slope = ahead + moved_a - moved_j
         if slope > -np.inf:
             best = max(best, N[a] * cost_a + N[j] * cost_j + y * slope)
-        if abs(slope) <= CLOSED * ahead or best >= cap:
+        if (abs(slope) <= CLOSED * ahead and abs(y * slope) <= WORTH * best) or best >= cap:
             break
         if slope > 0.0:
             left = y
         else:
             right = y
+        if turn == STEPS:
+            if abs(y * slope) <= SETTLED * best:
+                break
+            if range_of(inst, j, f, 1.0) - range_of(inst, a, f, -1.0) <= ahead:
+                return cap
         step = slope / (soft_a / N[a] + soft_j / N[j])
         y = y + step if slope > -np.inf else right
-        if not left < y < right:
+        if turn >= STEPS or not left < y < right:
             y = 0.5 * (left + right) if right < np.inf else 2.0 * left
         if y <= left or y >= right:
             break
@@ -208,31 +228,25 @@ def limit_cost(inst: LawInstance, k: Int, row: Int) -> tuple[float, float]:
         if not inside(inst.law[q], x):
             return np.inf, 1.0
         return N * moved_by(inst.law[q], inst.M[k, q], -W[q] * inst.S[k, row], x, inst.scale[k, q]), 1.0
-    farthest = 0.0
-    for p in range(inst.law.size):
-        if W[p] != 0.0 and inst.law[p] != EXACT:
-            # The end of the range that the row falls towards, or rises.
-            end = np.inf if sign * W[p] < 0.0 else -np.inf
-            if not inside(inst.law[p], end):
-                end = 1.0 if end > 0.0 else 0.0
-            farthest += W[p] * (end - inst.M[k, p])
-    if sign * farthest > -ahead:
+    if sign * range_of(inst, k, row, -sign) >= -ahead:
         return np.inf, 1.0
     best, left, right = 0.0, 0.0, np.inf
     y = ahead / inst.V[k, row]
-    for _ in range(STEPS):
+    for turn in range(LATE * STEPS):
         cost, moved, soft = pushed(inst, k, row, sign * y / N)
         slope = ahead + sign * moved
         if slope > -np.inf:
             best = max(best, N * cost + y * slope)
-        if abs(slope) <= CLOSED * ahead or best >= inst.cap[k]:
+        if (abs(slope) <= CLOSED * ahead and abs(y * slope) <= WORTH * best) or best >= inst.cap[k]:
             break
         if slope > 0.0:
             left = y
         else:
             right = y
+        if turn == STEPS and abs(y * slope) <= SETTLED * best:
+            break
         new = y + slope * N / soft if slope > -np.inf else right
-        if not left < new < right:
+        if turn >= STEPS or not left < new < right:
             new = 0.5 * (left + right) if right < np.inf else 2.0 * left
         if new <= left or new >= right:
             break

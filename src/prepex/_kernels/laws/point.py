@@ -11,7 +11,7 @@ import numpy as np
 from prepex._kernels.instance import Floats, Int, gap, limit_gap, meets_limit, n_limits, spread, surely_equal
 from prepex._kernels.jit import kernel, part
 from prepex._kernels.laws.instance import LawInstance
-from prepex._kernels.laws.law import divergence, tilted
+from prepex._kernels.laws.law import BERNOULLI, divergence, tilt, tilted
 from prepex._kernels.laws.newton import newton, settle_law
 from prepex._kernels.laws.pair import limit_cost, pushed
 from prepex._kernels.laws.pools import pool_cost, pooled, settle_pools
@@ -103,6 +103,9 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
     for q in range(L):
         push = -out[q] if k == hub else out[q]
         out[q] = tilted(inst.law[q], M[k, q], push / inst.N[k], inst.scale[k, q]) if push != 0.0 else M[k, q]
+        if inst.law[q] == BERNOULLI and M[k, q] < 1.0:
+            # By rounding alone it is 1, which would cost infinitely much.
+            out[q] = min(out[q], 1.0 - 2.0**-53)
 
 
 @kernel
@@ -176,7 +179,7 @@ def hub_dual(inst: LawInstance, j: Int, f: Int, more: float, lab: Lab) -> float:
         x = tilted(law[q], M[j, q], s, scale[j, q])
         if x == np.inf:
             return -np.inf
-        value += divergence(law[q], M[j, q], x, scale[j, q]) + s * (x - M[j, q])
+        value += tilt(law[q], M[j, q], s, x, scale[j, q])[0] + s * (x - M[j, q])
     return value
 
 
