@@ -21,7 +21,7 @@ LAYERS = (
     ("run", "document", "snapshots", "spoken"),
     ("posterior", "posterior_draws", "settings", "standing"),
     ("foresight", "mean_regions", "option_table"),
-    ("choice", "ties", "runs"),
+    ("choice", "ties", "runs", "unvaried"),
     ("drawing",),
     ("parallel",),
     ("option_picture",),

@@ -5,6 +5,7 @@ asking twice gives the same answer. It never sees a Problem: a live user has no 
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Unpack
@@ -30,7 +31,8 @@ from prepex.live.views import picture_of, table_of
 from prepex.mean_regions import Regions
 from prepex.numerals import plural
 from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_options
-from prepex.standing import meaning_of
+from prepex.standing import Standing, meaning_of
+from prepex.unvaried import never_words, unvaried
 
 # Told: by this name older pickles know it.
 __all__ = ["EarlySummaryError", "Experiment", "Recommendation", "Told"]
@@ -416,13 +418,20 @@ class Experiment:
 
     def foresee(self, course: Course, **options: Any) -> Forecast | None:
         """The forecast of a course of this experiment, or of a copy of it; see `foresight.forecast`."""
+        standing = Standing(self.setting, course, self.family, self.delta)
+        if unvaried(standing) and standing.reached == -math.inf:
+            return None  # runs would lend it a variance that it does not have
         return forecast(self.setting, course, self.delta, budget=self.max_pulls, seed=self.seed, **options)
 
     @property
     def known_forecast(self) -> Forecast | None:
-        """The forecast for the outcomes so far, if it has been asked for."""
+        """The forecast for the outcomes so far, if it has been asked for, or needs no runs: see `unvaried`."""
+        if self.course is None or self.done:
+            return None
+        if never := never_words(self._progress.standing()):
+            return Forecast.impossible(self.n_pulls, never, self.max_pulls)
         made = self._forecast
-        return made if made is not None and made.n_pulls == self.n_pulls and not self.done else None
+        return made if made is not None and made.n_pulls == self.n_pulls else None
 
     def keep_forecast(self, made: Forecast | None) -> None:
         """One that was made elsewhere, from a copy of the state."""

@@ -374,7 +374,17 @@ class Standing:
     def _nothing(self) -> str:
         """Why the weakest test says nothing at all: not ahead as it must be, or no variance to compare with."""
         fresh: Any = self.course.fresh
-        inst = fresh.inst
+        if words := self.behind():
+            return words
+        if np.any(fresh.spread[fresh.inst.law == STUDENT] <= 0.0) or np.any(fresh.spread_f[fresh.kind != PARTS] <= 0.0):
+            return "a variance is not known, nor will be: the pilot, which sets its scale, saw no option vary"
+        if fresh.kind[self.margin()[1][2]] == SHARED:
+            return "a variance is not known before any two options have four outcomes, not all equal, after the pilot"
+        return "a variance is not known before each option has three outcomes, not all equal, after the pilot"
+
+    def behind(self) -> str:
+        """That in the weakest test an option is not ahead as it must be; nothing if it is."""
+        inst: Any = self.course.fresh.inst
         names, (better, worse, facet, kind) = self.setting.labels.arms, self.margin()[1]
         when = "since the pilot" if self.course.whole[kernels.PILOT] else "so far"
         facets = slice(inst.n_facets)
@@ -389,11 +399,7 @@ class Standing:
             within = " within the tolerance" if inst.lenient else ""
             within += "" if self.setting.limits is None else ", nor does it break a limit"
             return f"{when} no option that looks Pareto optimal is ahead of {names[worse]} in everything{within}"
-        if np.any(fresh.spread[inst.law == STUDENT] <= 0.0) or np.any(fresh.spread_f[fresh.kind != PARTS] <= 0.0):
-            return "a variance is not known, nor will be: the pilot, which sets its scale, saw no option vary"
-        if fresh.kind[facet] == SHARED:
-            return "a variance is not known before any two options have four outcomes, not all equal, after the pilot"
-        return "a variance is not known before each option has three outcomes, not all equal, after the pilot"
+        return ""
 
     def _before_discount(self, level: float) -> float:
         """The evidence at which `reached` is `level`; they differ where a shared variance is estimated."""

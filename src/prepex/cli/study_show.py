@@ -147,7 +147,9 @@ def status(found: Status, check: NoiseCheck | None = None, *, as_json: bool) -> 
     reached, needed = ("-", number(found.needed, 3)) if found.reached is None else apart(found.reached, found.needed, 3)
     nothing = found.reached is not None and found.reached < 0.0
     console.print(f"reached {reached} of the {needed} needed{BELOW if nothing else ''}", soft_wrap=True)
-    if not found.done:
+    if found.forecast is not None and found.forecast.never is not None:
+        console.print(escape(found.forecast.never), soft_wrap=True)
+    elif not found.done:
         console.print(f"how many more: prepex study forecast {escape(_quoted(found.name))}", soft_wrap=True)
 
 

@@ -44,6 +44,7 @@ class Forecast:
     n_runs       how many there were
     rate         outcomes a day, lately; None: not known
     dates        at this rate, of low, median and high; None where there is none
+    never        why no number of pulls would be enough, and what to do, in words; None: nothing says so
 
     >>> made = Forecast.of(100, [10, 30, 20], 3, None, budget=125)
     >>> made.median, made.chance
@@ -61,6 +62,7 @@ class Forecast:
     n_runs: int
     rate: float | None = None
     dates: tuple[str | None, str | None, str | None] = (None, None, None)
+    never: str | None = None
 
     @classmethod
     def of(cls, n_pulls: int, lengths: Any, n_runs: int, followed: int | None, budget: int | None = None) -> "Forecast":
@@ -74,6 +76,15 @@ class Forecast:
             chance = sum(n_pulls + length <= budget for length in known) / n_runs
         return cls(n_pulls, median, low, high, followed, budget, chance, tuple(known), n_runs)
 
+    @classmethod
+    def impossible(cls, n_pulls: int, never: str, budget: int | None = None) -> "Forecast":
+        """Of what no number of pulls would settle.
+
+        >>> Forecast.impossible(100, "It never varies.").words
+        'It never varies.'
+        """
+        return cls(n_pulls, None, None, None, None, budget, None, (), 0, never=never)
+
     @property
     def words(self) -> str:
         """As a sentence.
@@ -83,6 +94,8 @@ class Forecast:
         >>> Forecast.of(100, [50] * 10, 39, 500).words
         'More than 500 more pulls, but with a chance of 26 % fewer.'
         """
+        if self.never is not None:
+            return self.never
         text = self._pulls()
         if self.chance is not None and self.budget is not None:
             text += f" Chance to stop within the budget of {self.budget:,}: {percent(self.chance)}."
@@ -101,7 +114,7 @@ class Forecast:
         >>> Forecast.of(100, range(10, 400, 10), 39, None).at_rate(20.0, start).words[46:]
         'At the recent rate, 20 outcomes a day: 2030-01-11 (2030-01-03 to 2030-01-19).'
         """
-        if rate is None:
+        if rate is None or self.never is not None:
             return self
         dates = [_date(now, pulls, rate) for pulls in (self.low, self.median, self.high)]
         return replace(self, rate=rate, dates=(dates[0], dates[1], dates[2]))
@@ -121,7 +134,7 @@ class Forecast:
 
     def to_document(self) -> dict[str, Any]:
         """As JSON can write it, without the single runs."""
-        names = ("n_pulls", "median", "low", "high", "followed", "budget", "chance", "n_runs", "rate", "dates")
+        names = ("n_pulls", "median", "low", "high", "followed", "budget", "chance", "n_runs", "rate", "dates", "never")
         return {name: getattr(self, name) for name in names} | {"words": self.words}
 
 

@@ -91,7 +91,7 @@ function drawTiles() {
   // Below 0 there is nothing yet of what is needed.
   const share = view.reached === null ? "–" : view.reached < 0 ? `none yet of ${number(view.needed, 3)}` : apart(view.reached, view.needed, 3).join(" of ");
   const made = view.forecast;
-  const ahead = view.answer.done ? "–" : !made ? (computing ? "computing" : "unknown") : made.median === null ? `more than ${number(made.followed)}` : `about ${number(made.median)}`;
+  const ahead = view.answer.done ? "–" : !made ? (computing ? "computing" : "unknown") : made.never ? "no number is enough" : made.median === null ? `more than ${number(made.followed)}` : `about ${number(made.median)}`;
   const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [{ certified: "Certified margin", posterior: "Log of 1 / chance of a wrong answer" }[view.design.threshold] || "Evidence", share],
     ["More pulls", ahead], ...(made && !view.answer.done ? outlook(made) : []), ["States at this risk", ["in", "out", "open"].map((state) => `${number(view.arms.filter((arm) => arm.state === state).length)} ${state}`).join(", ")]];
   const rare = [["Late", view.late + view.lapsed], ["Voided", view.voided], ["Corrected", view.corrected], ["Imported", view.imported]];
