@@ -17,7 +17,7 @@ import numpy as np
 
 from prepex import _checks
 from prepex.errors import InputError
-from prepex.family import Exact, Family, Gaussian
+from prepex.family import Exact, Family, Gaussian, LogNormal
 from prepex.foresight.forecast import Forecast
 from prepex.racing.drift import Watch
 from prepex.racing.journal import Journal
@@ -252,18 +252,28 @@ class Book:
     def require_variation(self) -> None:
         """Refuse to go on where a variance will never be known: an option repeats what varies in others."""
         for name, family in self.families.items():
-            unknown = isinstance(family, Gaussian) and family.unknown and not family.shared
+            own = isinstance(family, LogNormal) or (isinstance(family, Gaussian) and family.unknown)
             rows = {option: self.values[option].get(name, []) for option in self.question.options}
-            still = all(len(set(seen)) == 1 for seen in rows.values())
-            if not unknown or still or min(map(len, rows.values())) < PATIENT_ROUNDS:
+            still = [option for option, seen in rows.items() if len(seen) >= PATIENT_ROUNDS and len(set(seen)) == 1]
+            if not own or getattr(family, "shared", False) or not still or not self._held_up():
                 continue
-            for option, seen in rows.items():
-                if len(set(seen)) == 1:
-                    raise InputError(
-                        f"{name} must vary in every option to be compared as a number of unknown variance, got "
-                        f"{seen[0]:,.12g} in all {len(seen)} runs of {option!r}, while others vary: say its family, "
-                        f"{name}=shared (one variance for all options) or {name}=gaussian(VARIANCE)"
-                    )
+            if all(len(set(seen)) == 1 for seen in rows.values()):
+                continue
+            option, seen = still[0], rows[still[0]]
+            failed = len(self.failures.get(option, ())) >= len(seen)
+            always = ", as it always fails (a race without it tells the others apart)" if failed else ""
+            families = f"{name}=lognormal(shared)" if isinstance(family, LogNormal) else f"{name}=shared"
+            known = "" if isinstance(family, LogNormal) else f" or {name}=gaussian(VARIANCE)"
+            raise InputError(
+                f"{name} must vary in every option to be compared as a number of unknown variance, got "
+                f"{seen[0]:,.12g} in all {len(seen)} runs of {option!r}{always}, while others vary: leave the option "
+                f"out, or say its family, {families} (one variance for all options){known}"
+            )
+
+    def _held_up(self) -> bool:
+        """Does an option that never varies keep the study from its end?"""
+        ahead = None if self.study is None or self.done else self.study.status().forecast
+        return ahead is not None and ahead.never is not None
 
     def look_ahead(self, seconds: float) -> None:
         """A new forecast, if there is machine code for it; it takes about so long."""

@@ -96,8 +96,8 @@ class Opening:
             for entry in self.told.values():
                 seen.setdefault(entry["option"], []).append(entry["values"][name])
             family = decide([*seen.values()])
-            # The value of a failure would be another one.
-            if isinstance(family, Exact) and (name in varies or name in self.question.failed):
+            # The value of a failure may be another one: as any other value, it lets noise in when it comes.
+            if isinstance(family, Exact) and name in varies:
                 family = Gaussian(variance="unknown")
             found[name] = family
         noisy = any(not isinstance(family, Exact) for family in (*found.values(), *self._declared()))
