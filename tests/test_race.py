@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from prepex.racing.options import Template, make_options, parse_values, parse_wi
 from prepex.racing.plan import make_plan
 from prepex.racing.trial import Result, Runs
 from prepex.racing.view import look
-from prepex.racing.words import tie_words
+from prepex.racing.words import tie_words, verdict
 
 DRAWN = Path(__file__).with_name("drawn.py")
 
@@ -431,6 +432,44 @@ def test_a_variance_that_will_never_be_known_is_said(tmp_path):
     book.close()
 
 
+def test_an_option_that_always_fails_is_said_and_what_helps_does(tmp_path):
+    """However few runs the others get: it is the constant one that counts."""
+
+    def values(task):
+        noise = 0.1 * random.Random(task.number).gauss(0, 1)
+        return Result(problem="it broke") if task.option == "a" else {"loss": 1.0 + noise}
+
+    given = {"minimise": ["loss"], "failed": {"loss": 9}}
+    book = book_of(tmp_path, **given)
+    feed(book, values, 40)
+    view = look(book)
+    assert not book.done and view.left.startswith("a never varied in loss, in ") and "more runs" not in view.left
+    assert "1 of 2 options looks worth keeping, 2 are open; a never varied" in verdict(view)
+    with pytest.raises(
+        InputError, match=r"loss must vary .* as it always fails .*: leave the option out, or .*=shared"
+    ):
+        book.require_variation()
+    book.close()
+    other = tmp_path / "shared"
+    other.mkdir()
+    book = book_of(other, **given, family={"loss": "shared"})
+    feed(book, values, 40)
+    assert book.done and look(book).front[0].option == "b"
+    book.close()
+
+
+def test_a_value_for_failures_leaves_what_every_option_repeats_exact(tmp_path):
+    """A failure that comes later is a value that differs: noise is let in, and nothing is lost."""
+    given = {"minimise": ["output", "loss"], "failed": {"output": 99, "loss": 9}}
+    book = book_of(tmp_path, **given)
+    feed(book, steady, 7)
+    assert isinstance(book.families["output"], Exact) and isinstance(book.families["loss"], Gaussian)
+    feed(book, lambda task: Result(problem="it broke"), 1)
+    assert book.study.name == "race (output varies)" and book.study.status().n_pulls == 8
+    assert any(99.0 in seen["output"] for seen in book.values.values()) and "then 99" in book.notes[0]
+    book.close()
+
+
 def test_a_family_that_was_said_is_kept(tmp_path):
     book = book_of(tmp_path, minimise=["output"], family={"output": "exact"})
     with pytest.raises(InputError, match="must be the same in every run, as its family exact says"):
@@ -600,11 +639,32 @@ def test_a_tolerance_names_who_is_level_and_who_was_left_out():
 
     ties = [("a", f"b{i}") for i in range(7)]
     rows = [row("a", "in", 1.0), row("b0", "out", 0.98), row("c", "out", 0.0), row("d", "out", None)]
-    view = Made(status=Made(recommendation=Made(near_ties=ties)), rows=rows, done=True)
+    view = Made(status=Made(recommendation=Made(near_ties=ties, arms=("a",))), rows=rows, done=True)
     level, left = tie_words(view)
     assert level == "Level within the tolerance: a and b0, a and b1, a and b2, a and b3, a and b4 and 2 more."
     assert left == "Left out, as one that is kept does as well within the tolerance: b0."
     view.done = False
     assert tie_words(view) == [level]
+    view.rows = [*rows, row("e", "open", 0.9), row("f", "open", 0.2)]
+    assert tie_words(view) == [level, "Probably as good within the tolerance as one that looks worth keeping: e."]
     view.status = None
     assert tie_words(view) == []
+
+
+def test_one_is_singular():
+    answer = Made(arms=("a",), status="running", delta=0.05)
+    rows = [Made(option="a", state="open"), Made(option="b", state="out")]
+    view = Made(status=Made(recommendation=answer), rows=rows, done=False, n=1, left="too early")
+    assert verdict(view) == "Not settled after 1 run: 1 of 2 options looks worth keeping, 1 is open; too early."
+
+
+def test_a_report_reads_like_the_terminal(tmp_path):
+    invoke(
+        *["true", "sleep 0.05; echo a", "--minimise", "time", "--minimise", "output", "--tolerance", "time=20%"],
+        *["--budget", "45s", "--report", tmp_path / "race.html"],
+        folder=tmp_path,
+    )
+    page = (tmp_path / "race.html").read_text()
+    assert re.search(r'<td class="number">[\d.]+ m?s ± [\d.]+%</td>', page)
+    assert '<td class="number">2 B</td>' in page and "within a factor" not in page
+    assert "45 s each time it is started" in page and "outcomes a day" not in page

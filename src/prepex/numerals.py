@@ -86,6 +86,22 @@ def by_factor(value: float, low: float, high: float, digits: int = 2) -> str:
     return f"{number(value, min(max(3, digits - power), MOST))} within a factor {shown}"
 
 
+def scaled(value: float, unit: str) -> tuple[float, str]:
+    """(how much one of it is, its name): the unit in which a time ("s") or a size ("B") is written.
+
+    >>> scaled(0.0615, "s"), scaled(2.5e6, "B"), scaled(1234.0, "B"), scaled(0.5, "")
+    ((0.001, 'ms'), (1000000.0, 'MB'), (1.0, 'B'), (1.0, ''))
+    """
+    # What rounds to the next unit is in it.
+    if unit == "s":
+        return next((one for one in ((1.0, "s"), (1e-3, "ms")) if abs(value) >= 0.9995 * one[0]), (1e-6, "µs"))
+    if unit == "B":
+        sizes = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+        found = (one for one in sizes if abs(value) >= 10.0 * one[0] or (abs(value) >= one[0] and one[0] > 1e3))
+        return next(found, (1.0, "B"))
+    return 1.0, unit
+
+
 def plural(n: int, one: str, many: str | None = None) -> str:
     """How many, and of what.
 

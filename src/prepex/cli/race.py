@@ -264,7 +264,7 @@ def _run(plan: "Plan", places: Mapping[str, Any], *, show: bool, quiet: bool) ->
                     screen.close()
                     typer.echo("\nEnded. Nothing is lost: the same command goes on.", err=True)
                     raise typer.Exit(130) from None
-        _show_end(book, places, quiet=quiet)
+        _show_end(plan, book, places, quiet=quiet)
         book.close()
         return book.done
     finally:
@@ -272,10 +272,11 @@ def _run(plan: "Plan", places: Mapping[str, Any], *, show: bool, quiet: bool) ->
 
 
 def _say_first(plan: "Plan", book: "Book", screen: "Screen") -> None:
+    from prepex.numerals import plural
     from prepex.racing.amounts import span
 
     n = sum(len(next(iter(seen.values()), ())) for seen in book.values.values())
-    goes_on = f"goes on after {n:,} runs" if n else "begins"
+    goes_on = f"goes on after {plural(n, 'run')}" if n else "begins"
     screen.say(f"{len(plan.options)} options, {plan.jobs} at a time; {goes_on}, kept in {book.storage}.")
     if plan.jobs == 1 and book.timed is not None:
         screen.say(
@@ -289,7 +290,7 @@ def _say_first(plan: "Plan", book: "Book", screen: "Screen") -> None:
         screen.say(f"Ends after {span(plan.budget.seconds)} if it is not settled before.")
 
 
-def _show_end(book: "Book", places: Mapping[str, Any], *, quiet: bool) -> None:
+def _show_end(plan: "Plan", book: "Book", places: Mapping[str, Any], *, quiet: bool) -> None:
     from prepex.racing import export
     from prepex.racing.view import look
 
@@ -303,7 +304,7 @@ def _show_end(book: "Book", places: Mapping[str, Any], *, quiet: bool) -> None:
         if book.study is None:
             typer.echo("No report: the first rounds are not over.", err=True)
         else:
-            book.study.report(places["report"], units=book.question.units)
+            book.study.report(places["report"], units=book.question.units, budget=plan.budget.words)
             typer.echo(f"wrote {places['report']}", err=True)
 
 

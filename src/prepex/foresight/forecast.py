@@ -28,6 +28,8 @@ FARTHEST, AT_LEAST = 50, 2000
 # Outcomes' worth of the common variance that an arm borrows for its own, where variances are unknown: with two or three
 # outcomes it could be anything.
 LENT = 2.0
+# Outcomes a day from which on a date says nothing.
+QUICK = 1000.0
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Forecast:
         text = self._pulls()
         if self.chance is not None and self.budget is not None:
             text += f" Chance to stop within the budget of {self.budget:,}: {percent(self.chance)}."
-        if self.rate is not None and self.dates[1] is not None:
+        if self.rate is not None and self.rate < QUICK and self.dates[1] is not None:
             low, median, high = (None if date is None else date[:10] for date in self.dates)
             until = "later" if high is None else high
             ends = "" if low == median == high else f" ({low} to {until})"

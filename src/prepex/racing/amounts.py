@@ -5,7 +5,7 @@ from typing import Any
 
 from prepex import _checks
 from prepex.errors import InputError, shown
-from prepex.numerals import number
+from prepex.numerals import number, scaled
 from prepex.tables import plain_number
 
 SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -40,17 +40,9 @@ def with_unit(value: float, unit: str, digits: int = 3) -> str:
     >>> with_unit(0.01234, "s"), with_unit(75.0, "s"), with_unit(2.5e6, "B"), with_unit(0.5, "")
     ('12.3 ms', '75 s', '2.5 MB', '0.5')
     """
-    if unit == "s":
-        for size, word in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-            # What rounds to the next unit is in it.
-            if abs(value) >= 0.9995 * size or size == 1e-6:
-                return f"{number(value / size, digits)} {word}"
-    if unit == "B":
-        for size, word in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-            if abs(value) >= 10.0 * size or (abs(value) >= size and size > 1e3):
-                return f"{number(value / size, digits)} {word}"
-        return f"{number(value, max(digits, 4))} B"
-    return number(value, max(digits, 4))
+    size, word = scaled(value, unit)
+    shown = number(value / size, max(digits, 4) if word in ("", "B") else digits)
+    return f"{shown} {word}" if word else shown
 
 
 def span(seconds: float) -> str:

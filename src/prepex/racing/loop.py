@@ -6,6 +6,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Protocol
 
+from prepex.numerals import plural
+from prepex.racing.amounts import span
 from prepex.racing.book import Book
 from prepex.racing.opening import Task
 from prepex.racing.trial import Result
@@ -32,6 +34,17 @@ class Budget:
 
     outcomes: int | None = None
     seconds: float | None = None
+
+    @property
+    def words(self) -> str | None:
+        """For people; None: no end.
+
+        >>> Budget(outcomes=500, seconds=45.0).words
+        '500 runs, 45 s each time it is started'
+        """
+        runs = [] if self.outcomes is None else [plural(self.outcomes, "run")]
+        times = [] if self.seconds is None else [f"{span(self.seconds)} each time it is started"]
+        return ", ".join(runs + times) or None
 
     def over(self, book: Book, began: float) -> bool:
         """Is it spent?"""

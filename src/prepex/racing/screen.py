@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from prepex.numerals import plural
 from prepex.racing.amounts import span
 from prepex.racing.book import Book
 from prepex.racing.view import Row, View, look
@@ -137,7 +138,9 @@ class Screen:
     def _line(self, view: View, running: int) -> str:
         counts = {state: sum(row.state == state for row in view.rows) for state in ("in", "out", "open")}
         states = ", ".join(f"{n} {state}" for state, n in counts.items() if n)
-        return f"{span(time.monotonic() - self.began)}: {view.n:,} runs, {running} running; {states}; {view.left}"
+        return (
+            f"{span(time.monotonic() - self.began)}: {plural(view.n, 'run')}, {running} running; {states}; {view.left}"
+        )
 
     def _drawn(self, view: View, running: int) -> Any:
         rows, more = fitting(view, self.console.size.height)

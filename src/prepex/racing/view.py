@@ -7,6 +7,7 @@ import numpy as np
 
 from prepex.family import Exact, LogNormal
 from prepex.foresight.forecast import Forecast
+from prepex.numerals import measured, plural, scaled
 from prepex.racing.amounts import with_unit
 from prepex.racing.book import Book
 from prepex.study.answers import Status
@@ -31,13 +32,18 @@ class Value:
 
         >>> Value(0.1234, 0.021, "s", True, False).words, Value(1234.0, 0.0, "B", False, True).words
         ('123 ms ± 2.1%', '1,234 B')
+        >>> Value(0.30231, 0.003846, "", False, False).words, Value(21500.0, 410.0, "B", False, False).words
+        ('0.3023 ± 0.0038', '21.50 ± 0.41 kB')
         """
         shown = with_unit(self.mean, self.unit)
         if self.exact or self.error is None:
             return shown
         if self.relative:
             return f"{shown} ± {100 * self.error:.2g}%"
-        return f"{shown} ± {with_unit(self.error, self.unit, 2)}"
+        if self.error == 0.0:
+            return f"{shown} ± 0"
+        size, word = scaled(self.mean, self.unit)
+        return f"{measured(self.mean / size, self.error / size)} {word}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,8 @@ def _left(book: Book, status: Status | None) -> str:
         return f"first rounds: {len(book.opening.told)} of {book.opening.size} runs"
     if status.done:
         return "settled"
+    if status.forecast is not None and status.forecast.never is not None:
+        return status.forecast.never.rstrip(".")
     parts = []
     if status.reached is not None:
         parts.append(f"margin {status.reached:.1f} of {status.needed:.1f}")
@@ -155,6 +163,8 @@ def range_words(ahead: Forecast, n_pulls: int) -> str:
     if ahead.low is None or ahead.high is None:
         least = ahead.followed if ahead.low is None else ahead.low
         return (
-            "too early to say how many more runs" if least is None else f"more than {max(least - since, 1):,} more runs"
+            "too early to say how many more runs"
+            if least is None
+            else f"more than {plural(max(least - since, 1), 'more run')}"
         )
     return f"{max(ahead.low - since, 1):,} to {max(ahead.high - since, 1):,} more runs (8 of 10 times)"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import pairwise
 
-from prepex.numerals import first_few, number
+from prepex.numerals import first_few, number, plural
 from prepex.racing.view import Row, Value, View
 
 # (less, more) of a measure.
@@ -74,12 +74,13 @@ def verdict(view: View) -> str:
     if view.status is None:
         return f"Not settled: {view.left}."
     answer = view.status.recommendation
-    kept, runs = f"{len(answer.arms)} of {len(view.rows)} options", f"{view.n:,} runs"
+    kept, runs = f"{len(answer.arms)} of {len(view.rows)} options", plural(view.n, "run")
     if view.done:
         word = "is" if len(answer.arms) == 1 else "are"
         return f"Settled after {runs}: {kept} {word} worth keeping ({answer.status}, delta {answer.delta:g})."
     open_ = sum(row.state == "open" for row in view.rows)
-    return f"Not settled after {runs}: {kept} look worth keeping, {open_} are open; {view.left}."
+    looks, word = "looks" if len(answer.arms) == 1 else "look", "is" if open_ == 1 else "are"
+    return f"Not settled after {runs}: {kept} {looks} worth keeping, {open_} {word} open; {view.left}."
 
 
 def tie_words(view: View) -> list[str]:
@@ -91,6 +92,11 @@ def tie_words(view: View) -> list[str]:
     spared = [row.option for row in view.rows if row.state == "out" and (row.probability or 0.0) > 0.5]
     if view.done and spared:
         lines.append(f"Left out, as one that is kept does as well within the tolerance: {first_few(spared)}.")
+    if ties and not view.done:
+        kept = {*view.status.recommendation.arms, *(name for tie in ties for name in tie)}
+        near = [row.option for row in view.rows if row.option not in kept and (row.probability or 0.0) > 0.5]
+        if near:
+            lines.append(f"Probably as good within the tolerance as one that looks worth keeping: {first_few(near)}.")
     return lines
 
 

@@ -2,11 +2,12 @@
 
 import html
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from prepex.noise import NoiseCheck
-from prepex.numerals import by_factor, number, plural, within
+from prepex.numerals import by_factor, number, plural, scaled, within
 from prepex.standing import chance_words, tied_words
 from prepex.study import figures
 from prepex.study.history import Past
@@ -114,10 +115,17 @@ def _design(picture: dict[str, Any]) -> str:
             ("sampling", design["rule"]),
             ("threshold", f"{design['threshold']}, {promise_words(design)}"),
             ("seed", design["seed"]),
-            ("budget", "none" if design["max_pulls"] is None else plural(design["max_pulls"], "pull")),
+            ("budget", _budget(design)),
             ("lease", "none" if design["lease"] is None else f"{design['lease']:g} s"),
         ]
     )
+
+
+def _budget(design: dict[str, Any]) -> str:
+    """In pulls, or as it was said by whoever keeps it."""
+    if design["max_pulls"] is not None:
+        return plural(design["max_pulls"], "pull")
+    return design.get("budget") or "none"
 
 
 def _noise(found: NoiseCheck) -> str:
@@ -155,25 +163,40 @@ def _promise(picture: dict[str, Any]) -> str:
     means = _listed(picture["design"]["logs"])
     return (
         (f'<p class="soft">Means of {means} are geometric means.</p>' if means else "")
-        + '<p class="soft">The regions (in the table: in brackets, or factors) hold the true means of all arms at the '
-        f"same time, now and at any other time, with a probability of at least {share:g} %. Filled marks are decided "
-        "at this risk (blue: in, grey: out), empty ones open. A number beside a point is that of its row in the table."
+        + '<p class="soft">The regions (in the table: in brackets, behind ±, or factors) hold the true means of all '
+        f"arms at the same time, now and at any other time, with a probability of at least {share:g} %. Filled marks are "
+        "decided at this risk (blue: in, grey: out), empty ones open. A number beside a point is that of its row in the table."
         "</p>"
     )
 
 
-def around(arm: dict[str, Any], logs: Sequence[int] = ()) -> list[str]:
-    """An arm's means with the ends of their regions, if it has any; a factor for objectives `logs`.
+def around(arm: dict[str, Any], logs: Sequence[int] = (), units: Sequence[str] = ()) -> list[str]:
+    """An arm's means with the ends of their regions, if it has any and they are apart; a factor, or with a unit and
+    below 2 a percentage, for objectives `logs`.
 
     >>> around({"mean": [14.98765, 0.5], "interval": [[14.1, 15.9], [0.25, 0.75]]})
     ['15.0 [14.1, 15.9]', '0.50 [0.25, 0.75]']
     >>> around({"mean": [2.0], "interval": [[1.9, 2.1]]}, logs=[0])
     ['2 within a factor 1.053']
+    >>> around({"mean": [0.0615, 1500.0], "interval": [[0.0563, 0.0672], [1500.0, 1500.0]]}, [0], ["s", "B"])
+    ['61.5 ms ± 9.3%', '1,500 B']
     """
-    if arm["interval"] is None:
-        return [number(mean) for mean in arm["mean"] or ()]
-    pairs = zip(arm["mean"], arm["interval"], strict=True)
-    return [(by_factor if q in logs else within)(mean, *ends) for q, (mean, ends) in enumerate(pairs)]
+    means = arm["mean"] or ()
+    ends = arm["interval"] or [(mean, mean) for mean in means]
+    names = units or [""] * len(means)
+    return [_around(*given, q in logs) for q, given in enumerate(zip(means, ends, names, strict=True))]
+
+
+def _around(mean: float, ends: Sequence[float], unit: str, log: bool) -> str:
+    size, word = scaled(mean, unit)
+    value, low, high = mean / size, ends[0] / size, ends[1] / size
+    if low == high:
+        shown = number(value)
+    elif log and word and low > 0.0 and (factor := max(high / value, value / low)) < 2.0:
+        return f"{number(value, 3)} {word} ± {number(math.ceil(1e3 * (factor - 1.0) - 1e-6) / 10.0, 3)}%"
+    else:
+        shown = (by_factor if log else within)(value, low, high)
+    return f"{shown} {word}".rstrip()
 
 
 def with_unit(design: dict[str, Any], name: str) -> str:
@@ -193,11 +216,12 @@ def _listed(names: Sequence[str]) -> str:
 def _arms(picture: dict[str, Any]) -> str:
     why = ("why",) if picture["design"]["limits"] else ()
     design = picture["design"]
-    names = ("", "arm", "n", *(with_unit(design, name) for name in design["objectives"]), "state", "optimal", *why)
+    names = ("", "arm", "n", *design["objectives"], "state", "optimal", *why)
     logs = [q for q, name in enumerate(picture["design"]["objectives"]) if name in picture["design"]["logs"]]
+    units = [design.get("units", {}).get(name, "") for name in design["objectives"]]
     body = ""
     for k, arm in enumerate(picture["arms"]):
-        means = around(arm, logs) or [""] * len(picture["design"]["objectives"])
+        means = around(arm, logs, units) or [""] * len(picture["design"]["objectives"])
         numbers = "".join(f'<td class="number">{text}</td>' for text in (f"{arm['n']:,}", *means))
         start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""

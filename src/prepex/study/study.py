@@ -539,10 +539,12 @@ class Study:
                 count += 1
         return count
 
-    def report(self, path: str | os.PathLike[str], *, units: Mapping[str, str] | None = None) -> None:
+    def report(
+        self, path: str | os.PathLike[str], *, units: Mapping[str, str] | None = None, budget: str | None = None
+    ) -> None:
         """Write one self-contained HTML file: design, progress, front, evidence over time, certificate.
 
-        `units`: of objectives, by name, to be written beside them.
+        `units`: of objectives, by name, to be written beside them. `budget`: in words, one that is kept elsewhere.
         """
         from prepex.study.report import make_report
 
@@ -553,7 +555,7 @@ class Study:
             status, why = summary.make_status(self.name, state), state.experiment.why()
             past, certificate = state.curve.past(state.experiment), summary.certify(state, log)
             shown = make_picture(state, status, why)
-            shown["design"]["units"] = dict(units or {})
+            shown["design"] |= {"units": dict(units or {}), "budget": budget}
             shown["forecast"] = None if ahead is None else ahead.to_document()
             page = make_report(shown, past, certificate, summary.noise_of(state, log))
         write_whole(target, page)
