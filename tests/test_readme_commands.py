@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,12 @@ def test_the_first_door(monkeypatch):
     shown = CliRunner().invoke(app, ["analyse", "examples/alloys.csv", "--minimise", "cost", "--format", "json"])
     assert shown.exit_code == 0, shown.output
     assert '"E"' in shown.output
+
+
+def test_the_file_to_race_on_is_made(tmp_path):
+    """By the line before the race, in any shell with a Python."""
+    block = next(part for part in re.findall(r"```console\n(.*?)```", TEXT, flags=re.S) if "prepex race" in part)
+    first = block.splitlines()[0].removeprefix("$ ")
+    made = first.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
+    subprocess.run(made, shell=True, cwd=tmp_path, check=True)
+    assert (tmp_path / "data").stat().st_size > 10**5
