@@ -1,5 +1,7 @@
 """An arm is decided when its test reaches what is needed: one comparison, the same wherever it is shown."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from prepex.study.certificate import _tests, make_certificate
 from prepex.study.check import check
 from prepex.study.config import Config
 
+DOCS = Path(__file__).parent.parent / "docs"
 TRUTH = np.array([[2.0, 0.1], [0.2, 2.0], [0.1, 0.3], [1.2, 1.1], [0.6, 0.4]])
 FAMILIES = {"gaussian": Gaussian(variance=1.0), "poisson": Poisson(), "unknown": Gaussian(variance="unknown")}
 
@@ -138,3 +141,18 @@ def test_one_arm_is_decided():
         experiment.tell(0, [1.0])
     standing = Standing(experiment.setting, experiment.course, experiment.family, experiment.delta)
     assert experiment.done and standing.decided() == {0}
+
+
+def test_before_the_stop_a_state_may_turn_back_to_open():
+    """As the pages say: all of them must hold together, so that outcomes that speak against one open it again."""
+    experiment = Experiment(("a", "b", "c"), ("gain",), family=Gaussian(variance=1.0), threshold=Certified(pilot=3))
+    for _ in range(20):
+        experiment.tell_many([("a", [2.05]), ("b", [0.0]), ("c", [2.0])])
+    assert experiment.states == ("open", "out", "open")
+    while not experiment.done and experiment.counts[1] < 200:
+        experiment.tell("b", [4.0])
+        if experiment.states[1] == "open":
+            break
+    assert experiment.states[1] == "open" and not experiment.done
+    for page in ("howto/race.md", "howto/live.md", "posterior.md"):
+        assert "turn back to `open`" in " ".join((DOCS / page).read_text().split())

@@ -164,8 +164,9 @@ def _promise(picture: dict[str, Any]) -> str:
     return (
         (f'<p class="soft">Means of {means} are geometric means.</p>' if means else "")
         + '<p class="soft">The regions (in the table: in brackets, behind ±, or factors) hold the true means of all '
-        f"arms at the same time, now and at any other time, with a probability of at least {share:g} %. Filled marks are "
-        "decided at this risk (blue: in, grey: out), empty ones open. A number beside a point is that of its row in the table."
+        f"arms at the same time, now and at any other time, with a probability of at least {share:g} %. Filled marks "
+        "are decided at this risk (blue: in, grey: out), empty ones open. A number beside a point is that of its row "
+        "in the table."
         "</p>"
     )
 
