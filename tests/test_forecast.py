@@ -1,6 +1,7 @@
 """Forecasts: runs onwards are the live run, quantiles stand runs that were cut off, and nothing is changed."""
 
 import json
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -111,7 +112,10 @@ def study(tmp_path):
 def test_a_study_says_when(study, tmp_path):
     assert study.status().forecast is None
     found = study.forecast(seconds=600)
-    assert found.rate > 0 and found.dates[1] is not None and "At the recent rate" in found.words
+    assert found.rate > 1000 and found.dates[1] is not None
+    # A date says something where outcomes take their time.
+    assert "At the recent rate" not in found.words
+    assert "At the recent rate, 20 outcomes a day" in found.at_rate(20.0, datetime.now(UTC)).words
     assert 0.0 <= found.chance <= 1.0 and "within the budget of 400" in found.words
     assert study.status().forecast.median == found.median
     study.report(tmp_path / "report.html")
