@@ -181,8 +181,11 @@ def around(arm: dict[str, Any], logs: Sequence[int] = (), units: Sequence[str] =
     ['2 within a factor 1.053']
     >>> around({"mean": [0.0615, 1500.0], "interval": [[0.0563, 0.0672], [1500.0, 1500.0]]}, [0], ["s", "B"])
     ['61.5 ms ± 9.3%', '1,500 B']
+    >>> around({"mean": None, "interval": None}, [0], ["s", "B"])
+    []
     """
-    means = arm["mean"] or ()
+    if not (means := arm["mean"]):
+        return []  # not tried yet
     ends = arm["interval"] or [(mean, mean) for mean in means]
     names = units or [""] * len(means)
     return [_around(*given, q in logs) for q, given in enumerate(zip(means, ends, names, strict=True))]
