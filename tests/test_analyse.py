@@ -165,6 +165,16 @@ REFUSED = {
     "alone": ("arm,x\n", {}, "got a header alone"),
     "count": ("arm,n,x,x_sd\na,0.5,1,1\nb,3,1,1\n", {}, "line 2: n must be a whole number"),
     "names": ("arm,x\na,1\n", {"names": "perhaps"}, "names must be"),
+    "thousands": ("arm;x;€\na;1,5;13.350,02\nb;2;9.800,5\n", {}, "line 2: € must be .*'13.350,02': write 13350,02,"),
+    "some thousands": ("arm;x\na;1,5\nb;2\nb;9.800,5\n", {}, "line 4: x must be .* write 9800,5$"),
+    "thousands alone": ('arm,x\na,"9,800"\nb,"13,350.5"\n', {}, "line 2: x must be .*write 9800,"),
+    "thousands or mark": ("arm;x;y\na;1,5;9.800\nb;2;9.100\n", {}, "if its . keeps thousands apart, write 9800"),
+    "minimise text": (
+        "arm,x,z\na,1,\na,2,v\n",
+        {"arm": "arm", "minimise": ["z"]},
+        "line 3: z must be a number",
+    ),
+    "minimise id": ("arm,x,seed\na,1,3\na,2,5\n", {"minimise": ["seed"]}, "--objective 'seed'"),
 }
 
 
@@ -173,6 +183,21 @@ def test_bad_tables_are_refused_in_words(kind, tmp_path):
     text, options, words = REFUSED[kind]
     with pytest.raises(InputError, match=words):
         px.analyse(write(tmp_path / "table.csv", text), **options)
+
+
+def test_what_is_not_used_is_said(tmp_path):
+    text = "# oven 3\narm,x,batch,mass / g,run\na,1,u,3,4\nb,3,u,4,4\n# pause\na,1.5,v,3.5,4\nb,2.5,v,5,4\n"
+    path = write(tmp_path / "table.csv", text)
+    found = px.analyse(path, minimise=["mass"])
+    assert found.minimise == ("mass / g",)
+    notes = (
+        "2 comment lines (beginning with #) are left out.",
+        "Not used: 'run' (with --objective they would be).",
+        "Not used: 'batch' (has cells that are no numbers).",
+    )
+    for words in notes:
+        assert words in found.notes and words in str(found) and words in found.to_document()["notes"]
+    assert "Not used: 'mass / g', 'run'." in px.analyse(path, objectives=["x"]).notes
 
 
 def test_a_comma_that_could_be_thousands_is_asked_for(tmp_path):

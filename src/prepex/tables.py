@@ -21,6 +21,11 @@ _POINT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 # One and a half with three decimals, or thousands?
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+", re.ASCII)
+# Thousands kept apart by points, commas, blanks or apostrophes, with or without decimals.
+_GROUPED = re.compile(
+    r"([+-]?[1-9]\d{0,2}(?:(?P<mark>[.,' \u00a0\u202f\u2009\u2019])\d{3})(?:(?P=mark)\d{3})*)"
+    r"(?:(?!(?P=mark))([.,]\d*))?"
+)
 _SEPARATORS = {"\t": "tabs", ";": "semicolons", ",": "commas"}
 _NAMES = _SEPARATORS | {" ": "spaces"}
 
@@ -36,6 +41,21 @@ def plain_number(text: str, *, comma: bool = False) -> float | None:
     return float(text) if _POINT.fullmatch(text) else None
 
 
+def ungrouped(text: str) -> str | None:
+    """A number without the marks that keep its thousands apart, as it may be written; None if it has none.
+
+    >>> ungrouped("13.350,02"), ungrouped("1 234 567"), ungrouped("1.234.567"), ungrouped("61,39"), ungrouped("1.500")
+    ('13350,02', '1234567', '1234567', None, None)
+    """
+    found = _GROUPED.fullmatch(text)
+    if found is None:
+        return None
+    whole, mark, rest = found[1], found["mark"], found[3] or ""
+    if mark == "." and whole.count(mark) == 1 and not rest:
+        return None
+    return whole.replace(mark, "") + rest
+
+
 class Row(NamedTuple):
     """The cells of a line of the file, and its number from 1."""
 
@@ -47,7 +67,8 @@ class Row(NamedTuple):
 class Sheet:
     """A table: `columns` are different from each other, every row is as wide as they are, and cells are stripped.
 
-    top   the line of the header
+    top        the line of the header
+    comments   lines left out as such
     """
 
     source: str
@@ -55,6 +76,7 @@ class Sheet:
     top: int
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    comments: int = 0
 
     def column(self, name: str) -> list[str]:
         """The cells of a column."""
@@ -95,8 +117,12 @@ class Sheet:
                 points.append((line, name, cell))
         if commas and points:
             (line, name, cell), (other, _, unlike) = max(commas[0], points[0]), min(commas[0], points[0])
+            mark = "," if "," in cell else "."
+            # Thousands with one mark look like three decimals.
+            thousands = re.fullmatch(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", cell, re.ASCII)
+            hint = f"; if its {mark} keeps thousands apart, write {cell.replace(mark, '')}" if thousands else ""
             raise self.error(
-                line, f"{name} must have the decimal mark of line {other}, which has {unlike!r}, got {cell!r}"
+                line, f"{name} must have the decimal mark of line {other}, which has {unlike!r}, got {cell!r}{hint}"
             )
         if commas and all(_THOUSANDS.fullmatch(cell) for _, _, cell in commas):
             line, name, cell = commas[0]
@@ -168,6 +194,7 @@ def parse_sheet(text: str, source: str, *, lenient: bool = False) -> Sheet:
     for number, line in enumerate(lines, 1):
         if "\0" in line:
             raise InputError(f"{source}, line {number}: must be text, got a NUL character: is it a table?")
+    comments = sum(line.startswith("#") for line in lines)
     if lenient:
         # Emptied, not removed: the others keep their numbers.
         lines = ["\n" if line.startswith("#") else line for line in lines]
@@ -195,7 +222,7 @@ def parse_sheet(text: str, source: str, *, lenient: bool = False) -> Sheet:
                 + _width_hint(row.cells, len(head.cells), separator)
             )
         rows.append(row)
-    return _checked(Sheet(source, separator, head.line, head.cells, tuple(rows)))
+    return _checked(Sheet(source, separator, head.line, head.cells, tuple(rows), comments))
 
 
 def _separator(header: str) -> str:
@@ -258,4 +285,7 @@ def _puzzle(cell: str) -> str:
         return ", got an empty cell: fill it in, or remove the line if nothing was measured"
     if _COMMA.fullmatch(cell) or _THOUSANDS.fullmatch(cell):
         return f" with a decimal point and no separator of thousands, got {shown(cell)}"
+    plain = ungrouped(cell)
+    if plain is not None:
+        return f" without a mark between thousands, got {shown(cell)}: write {plain}"
     return f" such as 0.31, in plain digits, got {shown(cell)}"

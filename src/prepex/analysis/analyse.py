@@ -266,16 +266,16 @@ def analyse(
         least = least or tuple(name for name in table.minimise if name in trials.objectives)
     source = str(data) if isinstance(data, str | PathLike) else "the table"
     own = trials.objectives
-    costs = tuple(full_name(entry, own, "minimise") for entry in least)
+    costs = tuple(full_name(entry, own, "minimise", trials.unused) for entry in least)
     guesses, notes = _families(trials, family), list(trials.notes)
     notes += _cost_notes(own, costs)
     options: dict[str, Any] = {
         "minimise": costs,
         "cone": None if cone is None else _renamed(cone, own),
         "delta": delta,
-        "tolerance": _by_full_name(tolerance, own, "tolerance"),
-        "at_most": _by_full_name(at_most, own, "at_most"),
-        "at_least": _by_full_name(at_least, own, "at_least"),
+        "tolerance": _by_full_name(tolerance, own, "tolerance", trials.unused),
+        "at_most": _by_full_name(at_most, own, "at_most", trials.unused),
+        "at_least": _by_full_name(at_least, own, "at_least", trials.unused),
         "limits": tuple(limits),
         "seed": seed,
     }
@@ -311,7 +311,7 @@ def _families(trials: Trials, family: Families) -> list[Guess]:
         family = dict(zip(known, family.families, strict=True))
     given = family if isinstance(family, Mapping) else {} if family is None else dict.fromkeys(known, family)
     for key, value in given.items():
-        name = full_name(key, trials.objectives, "family")
+        name = full_name(key, trials.objectives, "family", trials.unused)
         chosen = parse_family(name, value) if isinstance(value, str) else _checks.instance("family", value, Family)
         known[name] = Guess(chosen, "as given")
     return list(known.values())
@@ -534,21 +534,32 @@ def _rounded_up(value: float) -> float:
 # Names
 
 
-def full_name(name: Any, known: Sequence[str], what: str) -> str:
-    """An objective by its name, or by that without a unit in brackets."""
+def full_name(name: Any, known: Sequence[str], what: str, unused: Mapping[str, str] = {}) -> str:
+    """An objective by its name, or by that without its unit; `unused`: other columns, and why they are none."""
     if name in known:
         return str(name)
-    fitting = [entry for entry in known if Column(entry, (), None).plain_name == str(name).strip()]
+    fitting = _called(name, known)
     if len(fitting) != 1:
+        others = [name] if name in unused else _called(name, list(unused))
+        if not fitting and len(others) == 1:
+            raise InputError(
+                f"{what} must name objectives, of {_checks.quoted(known)}, got the column {others[0]!r}: "
+                f"{unused[others[0]]}"
+            )
         hint = _checks.meant(name, [Column(entry, (), None).plain_name for entry in known])
         raise InputError(f"{what} must name objectives, of {_checks.quoted(known)}, got {name!r}{hint}")
     return fitting[0]
 
 
-def _by_full_name(given: Any, known: Sequence[str], what: str) -> Any:
+def _called(name: Any, known: Sequence[str]) -> list[str]:
+    """Those of this name without their unit."""
+    return [entry for entry in known if Column(entry, (), None).plain_name == str(name).strip()]
+
+
+def _by_full_name(given: Any, known: Sequence[str], what: str, unused: Mapping[str, str]) -> Any:
     if not isinstance(given, Mapping):
         return given
-    return {full_name(name, known, what): value for name, value in given.items()}
+    return {full_name(name, known, what, unused): value for name, value in given.items()}
 
 
 def _renamed(cone: Cone, known: Sequence[str]) -> Cone:

@@ -13,7 +13,8 @@ import numpy as np
 
 from prepex._checks import Floats, meant
 from prepex.errors import InputError, InputTypeError, shown
-from prepex.tables import Sheet, decode_any, parse_sheet, plain_number, read_bytes
+from prepex.numerals import plural
+from prepex.tables import Sheet, decode_any, parse_sheet, plain_number, read_bytes, ungrouped
 
 # Cells that stand for a missing one: spreadsheets in two languages, R, pandas, SQL.
 MISSING = frozenset(
@@ -21,8 +22,8 @@ MISSING = frozenset(
 )
 # A number with its unit behind it.
 _WITH_UNIT = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*([^\d\s.,+-][^\d]*)")
-# A unit at the end of a header, in brackets.
-_UNIT = re.compile(r"(.+?)\s*[\[(<]\s*([^\[\]()<>]*)\s*[\])>]")
+# A unit at the end of a header, in brackets, or behind a slash as ISO 80000 writes it.
+_UNIT = re.compile(r"(.+?)\s*[\[(<]\s*([^\[\]()<>]*)\s*[\])>]|(.+?)\s+/\s+\S+")
 # The unnamed column of R and pandas.
 ROW_NAMES = "row names"
 
@@ -37,13 +38,30 @@ class Column:
 
     @property
     def plain_name(self) -> str:
-        """Without a unit in brackets.
+        """Without a unit in brackets or behind a slash.
 
-        >>> Column("strength [MPa]", (), None).plain_name
-        'strength'
+        >>> Column("strength [MPa]", (), None).plain_name, Column("mass / g", (), None).plain_name
+        ('strength', 'mass')
         """
         found = _UNIT.fullmatch(self.name)
-        return found[1] if found else self.name
+        return (found[1] or found[3]) if found else self.name
+
+    def stray(self, *, marked: bool = False) -> int | None:
+        """The first row whose cell is neither empty nor a number (`marked`: with marks between thousands), if any."""
+        for at, cell in enumerate(self.text):
+            if cell and (ungrouped(cell) is not None if marked else plain_number(cell, comma=True) is None):
+                return at
+        return None
+
+    @property
+    def grouped(self) -> bool:
+        """Are most cells numbers, some with marks between thousands?"""
+        if self.numbers is not None:
+            return False
+        filled = [cell for cell in self.text if cell]
+        marked = sum(ungrouped(cell) is not None for cell in filled)
+        numbers = sum(plain_number(cell, comma=True) is not None for cell in filled)
+        return marked > 0 and 2 * (marked + numbers) > len(filled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +84,24 @@ class Columns:
         """How many rows there are."""
         return len(self.lines)
 
+    def no_number(self, column: Column) -> str:
+        """In which line a column has no number, and what to write where that can be told."""
+        marked = column.grouped
+        at = column.stray(marked=marked)
+        if at is None:
+            return f"{self.source}: {column.name} must be numbers, got empty cells alone"
+        cell = column.text[at]
+        # Frames have rows from 0 on.
+        where = f"{self.source}, {'row' if isinstance(self.lines, range) else 'line'} {self.lines[at]}"
+        if marked:
+            return (
+                f"{where}: {column.name} must be numbers without a mark between thousands, got {cell!r}: write "
+                f"{ungrouped(cell)}, and so in every line"
+            )
+        return f"{where}: {column.name} must be a number, got {cell!r}"
+
     def find(self, what: str, name: Any) -> Column:
-        """By its name, with or without the unit in brackets."""
+        """By its name, with or without the unit in brackets or behind a slash."""
         wanted = str(name).strip()
         for exact in (True, False):
             for own in ("name", "plain_name"):
@@ -116,6 +150,9 @@ def _of_file(path: str | PathLike[str], decimal: str | None) -> Columns:
     notes = []
     if encoding != "utf-8-sig":
         notes.append(f"Read as {encoding}, as it is no UTF-8.")
+    if sheet.comments:
+        are = "is" if sheet.comments == 1 else "are"
+        notes.append(f"{plural(sheet.comments, 'comment line')} (beginning with #) {are} left out.")
     if not sheet.rows:
         raise InputError(f"{source} must have a header line and a line for each trial, got a header alone")
     if sheet.columns and all(plain_number(name, comma=True) is not None for name in sheet.columns):
@@ -213,6 +250,11 @@ def _column(sheet: Sheet, name: str, cells: Sequence[str], lines: Sequence[int],
         return Column(name, cells, np.array(numbers, dtype=np.float64))
     if filled > len(bad) and name != ROW_NAMES:
         at = bad[0]
+        plain = ungrouped(cells[at])
+        if plain is not None:
+            raise sheet.error(
+                lines[at], f"{name} must be a number without a mark between thousands, got {cells[at]!r}: write {plain}"
+            )
         raise sheet.error(
             lines[at],
             f"{name} must be a number as in {filled:,} other lines, got {cells[at]!r}; an empty cell, NA or NaN stands "

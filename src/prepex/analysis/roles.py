@@ -1,8 +1,8 @@
 """Which column is what: the option, the objectives, and, where rows are means, their counts and spreads."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -50,6 +50,7 @@ class Trials:
     values    of each objective                                                             (n, L)
     sizes     of how many trials a row is the mean; None: rows are trials                   (n,)
     spreads   standard deviations of single trials, where rows are means; nan: not given    (n, L)
+    unused    columns that are no objectives, and why: the end of a message
     """
 
     arms: tuple[str, ...]
@@ -59,6 +60,7 @@ class Trials:
     sizes: Ints | None
     spreads: Floats | None
     notes: tuple[str, ...]
+    unused: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def counts(self) -> Ints:
@@ -82,7 +84,13 @@ def find_trials(
     objectives = table.objectives if objectives is None else objectives
     who = _arm_columns(table, arm, notes)
     count = _count_column(table, who, objectives)
-    chosen, spreads = _objective_columns(table, who, count, objectives, notes)
+    chosen, spreads = _objective_columns(table, who, count, objectives)
+    taken = [*who, *chosen, *([count] if count else []), *(column for _, column in spreads if column is not None)]
+    unused = [column for column in table.columns if column not in taken]
+    for column in unused:
+        if objectives is None and column.grouped:
+            raise InputError(table.no_number(column))
+    notes += _unused_notes(unused, given=objectives is not None)
     labels = [", ".join(cells) for cells in zip(*(column.text for column in who), strict=True)]
     missing = np.array([not all(cells) for cells in zip(*(column.text for column in who), strict=True)])
     values = np.column_stack([column.numbers for column in chosen if column.numbers is not None])
@@ -111,7 +119,25 @@ def find_trials(
         sizes=None if sizes is None else sizes[kept],
         spreads=None if sizes is None else _spreads(spreads, sizes)[kept],
         notes=tuple(notes),
+        unused={column.name: _why_unused(table, column) for column in unused}
+        | {column.name: "it names the options" for column in who},
     )
+
+
+def _unused_notes(unused: Sequence[Column], *, given: bool) -> list[str]:
+    """Every column that nothing is taken from is said."""
+    words = [column for column in unused if column.numbers is None]
+    numbers = [column for column in unused if column.numbers is not None]
+    notes = [f"Not used: {_listed(numbers)}{'' if given else ' (with --objective they would be)'}."] if numbers else []
+    if words:
+        notes.append(f"Not used: {_listed(words)} ({'has' if len(words) == 1 else 'have'} cells that are no numbers).")
+    return notes
+
+
+def _why_unused(table: Columns, column: Column) -> str:
+    if column.numbers is None:
+        return table.no_number(column)
+    return f"it is not used; --objective {column.name!r} does (name every objective so)"
 
 
 def _are(n: Any) -> str:
@@ -129,7 +155,7 @@ def _arm_columns(table: Columns, arm: str | Sequence[str] | None, notes: list[st
             raise InputError("arm must name a column, got none")
         return tuple(table.find("arm", name) for name in given)
     named = [column for column in table.columns if column.plain_name.casefold() in ARM]
-    text = [column for column in table.columns if column.numbers is None and any(column.text)]
+    text = [column for column in table.columns if column.numbers is None and any(column.text) and not column.grouped]
     own = [column for column in text if column.name != ROW_NAMES]
     if len(named) == 1:
         return (named[0],)
@@ -161,7 +187,7 @@ def _count_column(table: Columns, who: Sequence[Column], objectives: Sequence[st
 
 
 def _objective_columns(
-    table: Columns, who: Sequence[Column], count: Column | None, objectives: Sequence[str] | None, notes: list[str]
+    table: Columns, who: Sequence[Column], count: Column | None, objectives: Sequence[str] | None
 ) -> tuple[list[Column], list[tuple[str, Column | None]]]:
     """The objectives, and of each the kind of its spread and where it stands."""
     if objectives is not None:
@@ -173,9 +199,7 @@ def _objective_columns(
         chosen = [c for c in table.columns if c.numbers is not None and c not in who and c is not count]
     for column in chosen:
         if column.numbers is None:
-            raise InputError(
-                f"objectives must be columns of numbers, got {column.name!r}, whose first cell is {column.text[0]!r}"
-            )
+            raise InputError(f"objectives must be columns of numbers, got {column.name!r}: {table.no_number(column)}")
         if column in who:
             raise InputError(f"arm and the objectives must be columns of their own, got {column.name!r} twice")
     spread_of: dict[str, tuple[str, Column]] = {}
@@ -191,10 +215,10 @@ def _objective_columns(
         rest = [c for c in chosen if c.name not in used and c not in dropped]
         # 1, 2, 3, ... counts rows, unless there is nothing else to look at.
         chosen = [c for c in rest if c not in counting] or rest
-        dropped = [c for c in counting if c not in chosen and c not in dropped] + dropped
-        if dropped and chosen:
-            notes.append(f"Not used: {_listed(dropped)} (with --objective they would be).")
     if not chosen:
+        for column in table.columns:
+            if column.grouped and column not in who:
+                raise InputError(table.no_number(column))
         raise InputError(
             f"{table.source} must have a column of numbers for each objective, got {_listed(table.columns)}"
         )
