@@ -123,6 +123,12 @@ def test_a_pilot_and_a_study_say_the_guess(tmp_path):
     assert len(study_pilot) == 8 and plan(study, n_runs=4, what_if={}, scenarios=["guess"]).row.n_runs == 4
 
 
+def test_the_study_of_a_plan_has_its_budget():
+    found = small(budget=40, n_runs=5)
+    assert found.command().endswith(" --max-pulls 40") and found.study_settings.max_pulls == 40
+    assert "--max-pulls" not in small(n_runs=5).command()
+
+
 def test_what_a_budget_affords():
     found = small(budget=40, n_runs=20).afford
     chances = [chance for _, chance in found.deltas]

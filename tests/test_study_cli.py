@@ -236,3 +236,12 @@ def test_units_stand_beside_objectives_in_a_report(folder):
     study = Study.create("s.db", "s", arms=("a", "b"), objectives=("time",), family=Gaussian(variance=1.0))
     study.report("out.html", units={"time": "s"})
     assert "time [s] (max)" in Path("out.html").read_text()
+
+
+def test_a_limit_that_changes_nothing_is_one_plain_line():
+    words = ["--arm", "a", "--arm", "b", "--objective", "x", "--family", "x=bernoulli", "--at-most", "x=1.3"]
+    found = runner.invoke(app, ["study", "create", "s", *words])
+    assert found.exit_code == 0
+    assert found.stderr.splitlines() == [
+        "Warning: the limit 'x at most 1.3' changes nothing: every mean meets it; a mean of x is from 0 to 1"
+    ]

@@ -239,7 +239,17 @@ def warn_of_idle(limits: Limits, labels: Labels, family: Family) -> None:
     for row, level, words in zip(limits.rows, limits.level, limits.words, strict=True):
         on = np.flatnonzero(row)
         if np.sum(np.where(row[on] > 0.0, row[on] * low[on], row[on] * high[on])) >= level:
-            warnings.warn(f"the limit {words!r} changes nothing: every mean of {family!r} meets it", stacklevel=4)
+            spans = "; ".join(_span(labels.objectives[q], low[q], high[q]) for q in on)
+            warnings.warn(f"the limit {words!r} changes nothing: every mean meets it; {spans}", stacklevel=4)
+
+
+def _span(name: str, low: float, high: float) -> str:
+    """Between which numbers a mean is.
+
+    >>> _span("harm", 0.0, 1.0), _span("faults", 0.0, np.inf)
+    ('a mean of harm is from 0 to 1', 'a mean of faults is 0 or more')
+    """
+    return f"a mean of {name} is " + (f"{low:g} or more" if high == np.inf else f"from {low:g} to {high:g}")
 
 
 def _require_possible(limits: Limits, labels: Labels, family: Family | None) -> None:

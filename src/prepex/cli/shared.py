@@ -1,10 +1,11 @@
 """What all commands share."""
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -33,9 +34,10 @@ FormatOption = Annotated[Format, typer.Option("--format", help="Table for people
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Bad input ends with one clear line, not a traceback."""
+    """Bad input ends with one clear line, not a traceback; so does what is worth a warning, once."""
     try:
-        yield
+        with _plain_warnings():
+            yield
         sys.stdout.flush()
     except BrokenPipeError:
         raise  # nobody reads on: typer ends without a word
@@ -46,6 +48,25 @@ def errors() -> Iterator[None]:
     except (InputError, ImportError, OSError) as error:
         # Names and values out of files are part of the words: they must not steer the terminal.
         _refuse(str(error))
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Warnings of this package are lines without a place in the source; those of others stay as they are."""
+    said: set[str] = set()
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+        warnings.simplefilter("always", UserWarning)
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **options: Any) -> None:
+            if category is not UserWarning:
+                others(message, category, *place, **options)
+            elif str(message) not in said:
+                said.add(str(message))
+                typer.secho(f"Warning: {printable(str(message))}", err=True, fg=typer.colors.YELLOW)
+
+        warnings.showwarning = show
+        yield
 
 
 def _refuse(words: str) -> NoReturn:

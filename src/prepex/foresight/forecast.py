@@ -95,6 +95,8 @@ class Forecast:
         'About 200 more pulls (80 % range: 40 to 360).'
         >>> Forecast.of(100, [50] * 10, 39, 500).words
         'More than 500 more pulls, but with a chance of 26 % fewer.'
+        >>> Forecast.of(100, [50] * 30, 39, 500).words
+        'About 50 more pulls (80 % range: 50 to many more).'
         """
         if self.never is not None:
             return self.never
@@ -131,7 +133,7 @@ class Forecast:
             fewer = f", but with a chance of {percent(early)} fewer" if early > 0.0 else ""
             return f"More than {plural(far, 'more pull')}{fewer}."
         low = self.median if self.low is None else self.low
-        ends = f"more than {low:,}" if self.high is None else f"{low:,} to {self.high:,}"
+        ends = f"{low:,} to {'many more' if self.high is None else f'{self.high:,}'}"
         return f"About {plural(self.median, 'more pull')} (80 % range: {ends})."
 
     def to_document(self) -> dict[str, Any]:

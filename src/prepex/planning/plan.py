@@ -67,12 +67,14 @@ class Plan:
 
     @property
     def study_settings(self) -> Settings:
-        """For `Study.create`: a study estimates the noise that a plan is told."""
-        return replace(self.settings, family=without_noise(self.settings.family))
+        """For `Study.create`: a study estimates the noise that a plan is told, and ends with its budget."""
+        own = self.settings.max_pulls
+        budget = self.budget if own is None else own
+        return replace(self.settings, family=without_noise(self.settings.family), max_pulls=budget)
 
     def command(self, name: str = "NAME") -> str | None:
         """The command that creates the study; None where a shell cannot say it."""
-        return create_command(self.settings, name)
+        return create_command(self.study_settings, name)
 
     @property
     def words(self) -> str:

@@ -88,8 +88,7 @@ function draw(before) {
 }
 
 function drawTiles() {
-  // Below 0 there is nothing yet of what is needed.
-  const share = view.reached === null ? "–" : view.reached < 0 ? `none yet of ${number(view.needed, 3)}` : apart(view.reached, view.needed, 3).join(" of ");
+  const share = view.reached === null ? "–" : apart(view.reached, view.needed, 3).join(" of ");
   const made = view.forecast;
   const ahead = view.answer.done ? "–" : !made ? (computing ? "computing" : "unknown") : made.never ? "no number is enough" : made.median === null ? `more than ${number(made.followed)}` : `about ${number(made.median)}`;
   const all = [["Outcomes", number(view.n_pulls)], ["Pulls out", number(view.out)], ["Told, waiting", number(view.waiting)], [{ certified: "Certified margin", posterior: "Log of 1 / chance of a wrong answer" }[view.design.threshold] || "Evidence", share],
