@@ -1,6 +1,7 @@
 """Tables of measurements: what is read, guessed, refused and said."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from prepex import InputError
 from prepex.analysis.guess import guess_families, name_of
 from prepex.analysis.reading import read_columns
 from prepex.analysis.roles import find_trials
+from prepex.analysis.text import sentences
 from prepex.any_cone import Regions, least_tolerance, states_under
 from prepex.cli import app
 
@@ -364,3 +366,18 @@ def test_a_misspelt_column_is_guessed(options, meant):
         px.analyse(rows, **options)
     with pytest.raises(InputError, match=r"got 'colour'$"):
         px.analyse(rows, arm="colour")
+
+
+@pytest.mark.parametrize(
+    ("means", "words"),
+    [
+        ((1.0, 1.1, 1.2, 9.0), "already."),
+        ((1.0, 1.1, 1.2, 1.4), "already; but that is most differences here."),
+        ((1.0, 1.1, 1.2, 1.3), "already; but that is nearly every difference here."),
+    ],
+)
+def test_a_tolerance_that_is_as_large_as_what_differs_is_flagged(means, words):
+    table = {"arm": list("abcd") * 6, "x": [mean + 0.01 * k for k in range(6) for mean in means]}
+    found = px.analyse(table)
+    found = replace(found, tolerance={"x": 0.25}, arms=tuple(replace(arm, state="open") for arm in found.arms))
+    assert f"If differences of up to 0.25 in x do not matter, the front is settled {words}" in sentences(found)

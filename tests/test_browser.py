@@ -2,6 +2,7 @@
 
 import json
 import time
+from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -10,9 +11,11 @@ from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys as Press
 from selenium.webdriver.support.ui import Select, WebDriverWait
+from typer.testing import CliRunner
 
 from benchmarks.browser import browser, resize, server, set_dark
 from prepex import Gaussian, LogNormal, Product, Study
+from prepex.cli import app
 from prepex.numerals import apart, by_factor, measured, number, within
 from prepex.server.access import Keys
 from prepex.study.check import check
@@ -545,4 +548,21 @@ def test_times_on_a_log_scale(page, storage):
     assert "within a factor 1." in page.text("#arms") and "Means of seconds are geometric means." in page.text(
         "#promise"
     )
+    page.check_quiet()
+
+
+def test_a_margin_below_zero_and_what_a_probability_is(page, storage):
+    """The tile has the number that the words have; with a tolerance the legend says what is probable."""
+    table = Path(storage).with_suffix(".csv")
+    x = np.random.default_rng(0).normal(size=24)
+    table.write_text("arm,x\n" + "".join(f"{'ab'[k % 2]},{value}\n" for k, value in enumerate(x)))
+    words = ["level", "--from", table, "--family", "x=unknown", "--tolerance", "x=0.1", "--storage", storage]
+    assert CliRunner().invoke(app, ["study", "create", *map(str, words)]).exit_code == 0
+    study = Study.open(storage, "level")
+    assert study.status().reached < 0
+    page.study("level")
+    have = apart(study.status().reached, study.status().needed, 3)[0]
+    page.until(lambda: f"{have} of " in page.text("#tiles"))
+    assert f"The certified margin is {have}" in study.why()
+    assert "that the option is within the tolerance of the front" in page.text("#states-words")
     page.check_quiet()

@@ -245,3 +245,18 @@ def test_a_limit_that_changes_nothing_is_one_plain_line():
     assert found.stderr.splitlines() == [
         "Warning: the limit 'x at most 1.3' changes nothing: every mean meets it; a mean of x is from 0 to 1"
     ]
+
+
+def test_what_was_meant_is_said():
+    create("--tolerance", "gain=0.5", "--at-most", "cost=9")
+    assert "did you mean 'dose'?" in run("study", "status", "doses", code=2)
+    base = ("study", "create", "s", "--arm", "a", "--arm", "b", "--objective", "cost", "--variance", "1")
+    assert "(a share is for a LogNormal objective: --family cost=lognormal)" in run(
+        *base, "--tolerance", "cost=5%", code=2
+    )
+    assert "must be a number without its unit" in run(*base, "--tolerance", "cost=2 EUR", code=2)
+    for token, arm in [(t["token"], t["arm"]) for t in shown("study", "ask", "dose", "-n", "2")]:
+        run("study", "tell", "dose", token, f"gain={len(arm)}", "cost=1")
+    said = run("study", "under", "dose", "--cone", "angle:120")
+    assert "The study's tolerance (0.5 in gain) does not apply here: every difference matters" in said
+    assert "Its limits are not looked at either." in said

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from prepex import Gaussian, Product, Study
+from prepex import Gaussian, Product, Study, analyse
 from prepex.cli import app
 from prepex.cli.source import read_problem
 
@@ -255,3 +255,26 @@ def test_an_interpreter_of_its_own_accepts_a_minus():
     words = [sys.executable, "-m", "prepex", "study", "tell", "dose", token, "-1.0", "2.0"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 0 and "taken" in done.stdout
+
+
+def test_with_a_tolerance_a_probability_is_that_of_being_within_it(tmp_path):
+    """Of two options that are level one is out, with a high probability of being within the tolerance of the front."""
+    rng = np.random.default_rng(0)
+    rows = [(name, mean + 0.1 * rng.normal()) for _ in range(30) for name, mean in (("a", 1.0), ("b", 0.9), ("c", 0.0))]
+    table = tmp_path / "t.csv"
+    table.write_text("arm,x\n" + "".join(f"{name},{value!r}\n" for name, value in rows))
+    storage = str(tmp_path / "s.db")
+    given = {"arms": ("a", "b", "c"), "objectives": ("x",), "family": Gaussian(variance=0.01), "delta": 1e-9}
+    study = Study.create(storage, "s", **given, tolerance=0.3)
+    study.import_csv(table)
+    words = (
+        "the probability, given the outcomes, that the option is within the tolerance of the front; out all the same, "
+        "as one that is kept does as well within the tolerance: b"
+    )
+    assert study.status().states["b"] == "out" and study.status().chances == words
+    assert f"optimal: {words}" in run("study", "status", "s", "--storage", storage)
+    study.report(tmp_path / "r.html")
+    assert f"optimal: {words}" in (tmp_path / "r.html").read_text()
+    found = analyse(table, tolerance=0.3, family="gaussian(0.01)")
+    assert f"Probability: {words}." in str(found)
+    assert "Probability:" not in str(analyse(table, family="gaussian(0.01)"))

@@ -17,13 +17,29 @@ from prepex.cone import Cone
 from prepex.live.recommendation import State
 from prepex.mean_regions import Regions
 
-__all__ = ["WHY_OPEN", "Regions", "State", "least_tolerance", "states_under"]
+__all__ = ["WHY_OPEN", "Regions", "State", "least_tolerance", "states_under", "why_open"]
 
 # Why an option that a study has settled may be open under another cone.
 WHY_OPEN = (
     "States under another cone come from regions that hold all true means at all times, whichever cones are looked at. "
     "The study's own tests are others, for its cone alone: what they have settled may be open here, and the reverse."
 )
+
+
+def why_open(tolerance: str = "", limits: bool = False) -> str:
+    """The same, and what of a study's question is not asked here: its `tolerance` in words, its limits.
+
+    >>> why_open("0.5 in gain").partition("reverse. ")[2]
+    "The study's tolerance (0.5 in gain) does not apply here: every difference matters, so less is settled."
+    """
+    words = [WHY_OPEN]
+    if tolerance:
+        words.append(
+            f"The study's tolerance ({tolerance}) does not apply here: every difference matters, so less is settled."
+        )
+    if limits:
+        words.append("Its limits are not looked at either." if tolerance else "The study's limits are not looked at.")
+    return " ".join(words)
 
 
 def states_under(regions: Regions, cone: Cone, signs: Floats) -> tuple[State, ...]:

@@ -131,6 +131,8 @@ def parse_tolerance(options: Sequence[str]) -> Size | dict[str, Size] | None:
     for option in options:
         name, equals, text = (part.strip() for part in option.rpartition("="))
         size = text if text.endswith("%") else plain_number(text)
+        if size is None and re.fullmatch(r"[+-]?[\d.,]+\s*[^\d\s.,%][^%]*", text):
+            raise InputError(f"tolerance must be a number without its unit, as in strength=0.5, got {option!r}")
         if size is None or (equals and (not name or name in found)) or (not equals and len(options) > 1):
             raise InputError(
                 "tolerance must be one number for all objectives, or OBJECTIVE=SIZE, each objective once, as in "

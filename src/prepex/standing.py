@@ -66,8 +66,43 @@ def tied_words(near_ties: Sequence[tuple[str, str]], all_equal: bool) -> list[st
     return [f"Equal within the tolerance: {', '.join(f'{a} and {b}' for a, b in near_ties[:MOST_NAMED])}{more}."]
 
 
+def spared(arms: Sequence[str], states: Sequence[str], chances: Sequence[float] | None, lenient: bool) -> list[str]:
+    """With a tolerance: those that are out though they are probably within it of the front.
+
+    >>> spared(("a", "b"), ("in", "out"), (0.9, 0.85), True), spared(("a", "b"), ("in", "out"), (0.9, 0.85), False)
+    (['b'], [])
+    """
+    if not lenient or chances is None:
+        return []
+    return [name for name, state, chance in zip(arms, states, chances, strict=True) if state == "out" and chance > 0.5]
+
+
+def chance_meaning(lenient: bool, spared: Sequence[str] = ()) -> str:
+    """What the probability beside an option is, as the end of a sentence; with a tolerance also why some are out.
+
+    >>> chance_meaning(False)
+    'the probability, given the outcomes, that the option is Pareto optimal'
+    >>> chance_meaning(True, ["e"])[77:]
+    'of the front; out all the same, as one that is kept does as well within the tolerance: e'
+    """
+    if not lenient:
+        return "the probability, given the outcomes, that the option is Pareto optimal"
+    words = "the probability, given the outcomes, that the option is within the tolerance of the front"
+    return f"{words}; out all the same, {_spared_words(spared)}" if spared else words
+
+
+def _spared_words(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"as one that is kept does as well within the tolerance: {', '.join(names[:MOST_NAMED])}{more}"
+
+
 def states_words(
-    arms: Sequence[str], states: Sequence[str], chances: Sequence[float] | None, delta: float, proven: bool
+    arms: Sequence[str],
+    states: Sequence[str],
+    chances: Sequence[float] | None,
+    delta: float,
+    proven: bool,
+    lenient: bool = False,
 ) -> str:
     """Which arms are decided, and which are open with what probability of being optimal; the least certain first.
 
@@ -82,7 +117,8 @@ def states_words(
         found = kinds[state]
         named: list[str] = []
         for k in found[:MOST_NAMED]:
-            first = "" if named else "optimal with probability "
+            what = "within the tolerance of the front" if lenient else "optimal"
+            first = "" if named else f"{what} with probability "
             likely = "" if state != "open" or chances is None else f" ({first}{chance_words(chances[k])})"
             named.append(arms[k] + likely)
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
@@ -92,6 +128,8 @@ def states_words(
     settled = [f"{state} {listed(state)}" for state in ("in", "out") if kinds[state]]
     if settled:
         parts.append(f"Decided at delta {delta:g}{'' if proven else ' (not proven)'}: {'; '.join(settled)}.")
+    if out := spared(arms, states, chances, lenient):
+        parts.append(f"Out, {_spared_words(out)}.")
     if kinds["open"]:
         parts.append(f"Open: {listed('open')}.")
     return " ".join(parts)

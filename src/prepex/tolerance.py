@@ -80,6 +80,8 @@ def _size(size: Any, name: str, by_factor: bool) -> Any:
         share = plain_number(size.removesuffix("%").strip()) if size.endswith("%") else None
         if share is None or share < 0.0 or not by_factor:
             expected = 'a share of at least 0%, as in "5%"' if by_factor else "a number, in its units"
+            if size.endswith("%") and not by_factor:
+                expected += f" (a share is for a LogNormal objective: --family {name}=lognormal)"
             raise InputError(f"tolerance of {name!r} must be {expected}, got {size!r}")
         return math.log1p(share / 100.0)
     if by_factor and isinstance(size, int | float | np.number) and size != 0:

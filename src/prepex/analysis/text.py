@@ -3,12 +3,14 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 from prepex.analysis.analyse import Analysis, Arm
 from prepex.analysis.guess import name_of
 from prepex.family import LogNormal
 from prepex.numerals import first_few, measured, number, plural
+from prepex.standing import chance_meaning, spared
 from prepex.tolerance import as_given
 from prepex.tolerance import in_words as tolerance_words
 
@@ -79,10 +81,26 @@ def sentences(found: Analysis) -> list[str]:
         words.append(forecast_words(found))
         if found.tolerance:
             size = tolerance_words(tuple(found.tolerance.values()), tuple(found.tolerance))
-            words.append(f"If differences of up to {size} do not matter, the front is settled already.")
+            words.append(f"If differences of up to {size} do not matter, the front is settled already{_large(found)}.")
         if found.rates:
             words.append(f"If {found.rates}, every option is settled already.")
     return words
+
+
+def _large(found: Analysis) -> str:
+    """Said of a tolerance that would settle everything because it is larger than most of what differs."""
+    within, pairs = 0, 0
+    for q, name in enumerate(found.objectives):
+        size = (found.tolerance or {}).get(name)
+        for one, other in combinations([arm.mean[q] for arm in found.arms], 2) if size is not None else ():
+            pairs += 1
+            if isinstance(size, str):
+                within += max(one, other) <= min(one, other) * (1.0 + float(size[:-1]) / 100.0)
+            else:
+                within += abs(one - other) <= float(size or 0.0)
+    if 2 * within <= pairs:
+        return ""
+    return f"; but that is {'nearly every difference' if 5 * within >= 4 * pairs else 'most differences'} here"
 
 
 def in_short(found: Analysis) -> str:
@@ -120,8 +138,19 @@ def legend(found: Analysis) -> str:
     parts = [] if all(logs) else ["behind ± is the standard deviation of single trials"]
     if any(logs):
         parts.append("behind times/over is the same as a factor, on the log scale, where the mean is geometric")
-    whole = "; ".join(parts)
-    return f"{whole[0].upper()}{whole[1:]}." if any(arm.n > 1 for arm in found.arms) else ""
+    whole = "; ".join(parts) if any(arm.n > 1 for arm in found.arms) else ""
+    said = [whole, _probability(found)]
+    return " ".join(f"{part[0].upper()}{part[1:]}." for part in said if part)
+
+
+def _probability(found: Analysis) -> str:
+    """What the last column is, where a tolerance makes it another thing."""
+    if found.given is None or found.given.settings.tolerance is None:
+        return ""
+    known = [arm for arm in found.arms if arm.state is not None and arm.probability is not None]
+    chances = [arm.probability or 0.0 for arm in known]
+    out = spared([arm.name for arm in known], [arm.state or "" for arm in known], chances, True)
+    return f"probability: {chance_meaning(True, out)}"
 
 
 def changes(found: Analysis) -> list[str]:

@@ -294,11 +294,15 @@ def under(
         if format is Format.json:
             show_json(found)
         else:
-            from prepex.any_cone import WHY_OPEN
+            from prepex.any_cone import why_open
+            from prepex.tolerance import in_words
 
+            settings = study.picture()["design"]
+            tolerance = settings["tolerance"]
+            said = "" if tolerance is None else in_words(tolerance, settings["objectives"])
             for arm, state in found.items():
                 typer.echo(printable(f"{state:5} {arm}"))
-            typer.echo(f"\n{WHY_OPEN}")
+            typer.echo(printable(f"\n{why_open(said, bool(settings['limits']))}"))
 
 
 @app.command()

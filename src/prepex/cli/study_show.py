@@ -144,6 +144,8 @@ def status(found: Status, check: NoiseCheck | None = None, *, as_json: bool) -> 
         part = str(found.incomplete.get(name, ""))
         table.add_row(escape(name), found.states[name], likely, str(found.counts[name]), part, *numbers, looks)
     console.print(table)
+    if found.probabilities is not None:
+        console.print(escape(f"optimal: {found.chances}"))
     reached, needed = ("-", number(found.needed, 3)) if found.reached is None else apart(found.reached, found.needed, 3)
     nothing = found.reached is not None and found.reached < 0.0
     console.print(f"reached {reached} of the {needed} needed{BELOW if nothing else ''}", soft_wrap=True)

@@ -38,7 +38,7 @@ def warning_of(progress: Progress) -> str | None:
 def _state_words(progress: Progress, answer: Recommendation) -> str:
     """Which arms are in, out and open, and how likely the open ones are optimal."""
     given = progress.labels.arms, answer.states, answer.probabilities, progress.delta
-    return states_words(*given, is_proven(progress.setting))
+    return states_words(*given, is_proven(progress.setting), progress.settings.tolerance is not None)
 
 
 def _tie_words(progress: Progress) -> str:

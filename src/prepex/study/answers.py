@@ -102,6 +102,7 @@ class Status:
     states       of each arm: "in", "out" or "open", as in Experiment
     meaning      what the states are worth, in words
     probabilities   of each arm, of being optimal, as in Experiment; None while they are not known
+    chances      what these probabilities are of, in words
     out          pulls handed out and not told in full;  incomplete: those told in part, by arm
     waiting      outcomes told in full that wait for pulls asked for before them;  blocker: for which one
     lapsed       pulls whose lease ended, not told in full
@@ -121,6 +122,7 @@ class Status:
     states: dict[str, str]
     meaning: str
     probabilities: dict[str, float] | None
+    chances: str
     objectives: tuple[str, ...]
     reached: float | None
     needed: float

@@ -232,6 +232,6 @@ def _arms(picture: dict[str, Any]) -> str:
         likely = "" if arm["probability"] is None else chance_words(arm["probability"])
         reason = f"<td>{_text(arm['reason'] or '')}</td>" if why else ""
         body += f"<tr{mark}>{start}{numbers}<td>{arm['state']}</td><td>{likely}</td>{reason}</tr>"
-    told = '<p class="soft">optimal: the probability, given the outcomes, that the option is Pareto optimal</p>'
+    told = f'<p class="soft">optimal: {_text(picture["chances"])}</p>'
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>{told}'

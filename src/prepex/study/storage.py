@@ -305,8 +305,8 @@ class Storage:
             ).scalar()
         if found is None:
             names = self.names()
-            known = first_few([*map(repr, names)], 20)
-            raise NoStudyError(f"name must be a study of this storage ({known or 'none'}), got {shown(name)}")
+            known, hint = first_few([*map(repr, names)], 20), _checks.meant(name, names)
+            raise NoStudyError(f"name must be a study of this storage ({known or 'none'}), got {shown(name)}{hint}")
 
     def add(self, connection: Connection, name: str) -> Log:
         """A new study, with an empty log."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from prepex.noise import NoiseCheck, check_noise
 from prepex.numerals import plural
+from prepex.standing import chance_meaning, spared
 from prepex.study.answers import Observation, OpenPull, Overview, Status
 from prepex.study.certificate import make_certificate
 from prepex.study.draft import Case
@@ -25,7 +26,7 @@ def make_status(name: str, state: State) -> Status:
     counts = experiment.counts
     means = [tuple(row) if n else None for n, row in zip(counts, experiment.means.tolist(), strict=True)]
     reached, answer = experiment.reached, experiment.recommendation
-    chances = experiment.probabilities
+    chances, lenient = experiment.probabilities, experiment.tolerance is not None
     incomplete: dict[str, int] = {}
     for pull in line.pulls.values():
         if pull.values and not line.complete(pull):
@@ -40,6 +41,7 @@ def make_status(name: str, state: State) -> Status:
         states=dict(zip(labels.arms, answer.states, strict=True)),
         meaning=experiment.meaning,
         probabilities=None if chances is None else dict(zip(labels.arms, chances.tolist(), strict=True)),
+        chances=chance_meaning(lenient, spared(labels.arms, answer.states, chances, lenient)),
         objectives=labels.objectives,
         reached=reached if np.isfinite(reached) else None,
         needed=experiment.needed,

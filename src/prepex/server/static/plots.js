@@ -67,7 +67,7 @@ const axisOf = (view, q, range) => ({ range, type: onLogs(view.design, q) ? "log
 function hover(view, k) {
   const arm = view.arms[k];
   const lines = view.design.objectives.map((name, q) => `${plain(short(name))}: ${plain(around(view.design, arm, q))}`);
-  const state = `${arm.reason || (arm.front ? "looks Pareto optimal" : "looks dominated")}${arm.decided ? ", decided" : ", open"}${arm.probability === null ? "" : `, optimal with probability ${chance(arm.probability)}`}`;
+  const state = `${arm.reason || (arm.front ? "looks Pareto optimal" : "looks dominated")}${arm.decided ? ", decided" : ", open"}${arm.probability === null ? "" : `, ${view.design.tolerance ? "within the tolerance of the front" : "optimal"} with probability ${chance(arm.probability)}`}`;
   return [`<b>${plain(short(arm.name, 60))}</b>`, ...lines, plural(arm.n, "outcome"), state].join("<br>");
 }
 

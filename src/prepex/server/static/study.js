@@ -131,7 +131,7 @@ async function askForecast(mine) {
 function drawArms() {
   const labels = ["Arm", "State", "Optimal", "Outcomes", "Pending", ...view.design.objectives, "Looks"];
   at("arms").tHead.rows[0].replaceChildren(...labels.map((label) => el("th", {}, label)));
-  say(at("states-words"), `In, out, open: ${view.meaning}. Optimal: the probability, given the outcomes, that an arm is Pareto optimal.`);
+  say(at("states-words"), `In, out, open: ${view.meaning}. Optimal: ${view.chances}.`);
   keyed(at("arms").tBodies[0], view.arms.map((arm, k) => ({ ...arm, k })), (arm) => arm.k, () => el("tr", {}, ...labels.map((label) => cell(label))), (row, arm) => {
     const means = view.design.objectives.map((_, q) => (arm.mean ? around(view.design, arm, q) : "–"));
     [arm.name, arm.state, chance(arm.probability), number(arm.n), number(arm.pending), ...means, arm.mean ? arm.reason || (arm.front ? "Pareto optimal" : "dominated") : "–"].forEach((text, at_) => say(row.cells[at_], text));
