@@ -14,6 +14,7 @@ LAYERS = (
     ("facets", "mixtures", "trade_offs"),
     ("cone_words", "preferences"),
     ("cone", "family", "labels", "region", "tables"),
+    ("agreement",),
     ("exact", "limits", "noise", "prior", "problem", "tolerance"),
     ("judge", "reasons", "solvers"),
     ("alternatives",),

@@ -207,3 +207,102 @@ def test_a_cone_of_the_dialogue_is_taken_by_the_table_with_its_units(tmp_path, m
     for cone in ("file:mine.json", "tradeoffs:gain=0.5..2 ease"):
         run = CliRunner().invoke(app, ["analyse", "t.csv", "--cone", cone, "--format", "json"])
         assert run.exit_code == 0, run.output
+
+
+def test_a_cone_goes_only_with_the_signs_and_scales_that_it_was_made_with(tmp_path):
+    """Statements keep their units: with other signs or scales the cone would contradict them."""
+    names, said = ("strength", "cost"), [better((60, 15), (55, 12)), neither((70, 30), (55, 12))]
+    cone = Cone.from_preferences(names, said, minimise=("cost",))
+    factors = Cone.from_preferences(names, said[:1], minimise=("cost",), logs=names)
+    gauss = px.Gaussian(variance=1.0)
+    one, other = ("a", "b"), ("cost", "strength")
+    for order in (names, other):
+        assert px.Experiment(one, order, family=gauss, cone=cone, minimise=("cost",)).fixed.cone.statements
+        assert px.Experiment(one, order, family=px.LogNormal(), cone=factors, minimise=("cost",))
+    for given in (
+        {"cone": cone, "family": gauss},
+        {"cone": cone, "family": gauss, "minimise": ("strength",)},
+        {"cone": cone, "family": gauss, "minimise": names},
+        {"cone": cone, "family": px.LogNormal(), "minimise": ("cost",)},
+        {"cone": factors, "family": gauss, "minimise": ("cost",)},
+    ):
+        means = [[60.0, 15.0], [55.0, 12.0]]
+        with pytest.raises(InputError, match=r"must be used with the minimise, and the logs .*'.*strength \d0, cost"):
+            px.Experiment(one, names, **given)
+        with pytest.raises(InputError, match="must be used with the minimise"):
+            px.Study.create(tmp_path / "s.db", "s", arms=one, objectives=names, **given)
+        with pytest.raises(InputError, match="must be used with the minimise"):
+            px.Problem(means, objectives=names, **given)
+        with pytest.raises(InputError, match="must be used with the minimise"):
+            px.evidence(means, [5, 5], objectives=names, **given)
+    study = px.Study.create(tmp_path / "s.db", "s", arms=one, objectives=names, family=gauss)
+    with pytest.raises(InputError, match="must be used with the minimise"):
+        study.under(cone)
+    # Without a statement it is the usual order, and no rate depends on a sign.
+    px.Experiment(one, names, family=gauss, cone=Cone.from_preferences(names, (), minimise=("cost",)))
+    # A pilot's signs count when only its cone is changed.
+    pilot = px.Experiment(one, names, family=gauss, minimise=("cost",), threshold="heuristic")
+    for _ in range(3):
+        pilot.tell("a", [60.0, 15.0])
+        pilot.tell("b", [40.0, 15.0])
+    assert px.plan(pilot, cone=cone, n_runs=20)
+
+
+def test_a_cone_lists_the_objectives_of_what_it_is_given_to():
+    made = Cone.tradeoffs(("a", "b"), px.one("a").is_worth(at_least=2, of="b"))
+    for name in ("tradeoffs(x)", "preferences(foo, bar)"):
+        with pytest.raises(InputError, match="name of a cone must list these objectives, a, b"):
+            px.Experiment(2, ("a", "b"), family=px.Gaussian(variance=1.0), cone=Cone(made.facets, name))
+
+
+def test_any_cone_from_preferences_is_taken_with_its_own_signs_whatever_the_units_and_order():
+    rng = np.random.default_rng(5)
+    n_made = 0
+    while n_made < 60:
+        L = int(rng.integers(2, 5))
+        names, unit = tuple(f"o{q}" for q in range(L)), 10.0 ** rng.uniform(-4, 4, L)
+        costs = tuple(name for name in names if rng.random() < 0.5)
+        signs = np.array([-1.0 if name in costs else 1.0 for name in names])
+        pairs = [sorted(rng.random((2, L)), key=lambda x: -(x * signs).sum()) for _ in range(rng.integers(1, 7))]
+        said = [(better if rng.random() < 0.7 else neither)(a * unit, b * unit) for a, b in pairs]
+        try:
+            cone = Cone.from_preferences(names, said, minimise=costs)
+        except ClashError:
+            continue
+        n_made += 1
+        order = tuple(rng.permutation(names).tolist())
+        px.Experiment(2, order, family=px.Gaussian(variance=1.0), cone=cone, minimise=costs)
+        others = tuple(name for name in names if name not in costs)
+        if any(entry.clear for entry in said) and cone.facets.min(axis=1).max() > 1e-6:
+            with pytest.raises(InputError, match="must be used with the minimise"):
+                px.Experiment(2, order, family=px.Gaussian(variance=1.0), cone=cone, minimise=others)
+
+
+def test_the_signs_and_scales_of_a_saved_cone_are_those_of_the_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PREPEX_STORAGE", raising=False)
+    (tmp_path / "t.csv").write_text("design,speed,cost\nA,4,3\nB,3,1\nC,1,0.5\n")
+    asked = ["cone", "t.csv", "--minimise", "cost"]
+    assert CliRunner().invoke(app, [*asked, "--save", "mine.json"], input="l\nl\nl\n").exit_code == 0
+    scaled = ["--log", "speed", "--log", "cost"]
+    run = CliRunner().invoke(app, [*asked, *scaled, "--save", "logs.json"], input="l\nl\nl\n")
+    assert run.exit_code == 0 and "differences of logarithms" in run.output, run.output
+    assert json.loads((tmp_path / "logs.json").read_text())["logs"] == ["speed", "cost"]
+    create = ["study", "create", "s", "--arm", "A", "--arm", "B", "--objective", "speed"]
+    create += ["--objective", "cost", "--cone"]
+    least = ["--family", "speed=lognormal", "--family", "cost=lognormal", "--minimise", "cost"]
+    for words in (
+        ["pareto", "t.csv", "--cone", "file:mine.json"],
+        ["pareto", "t.csv", "--minimise", "speed", "--cone", "file:mine.json"],
+        ["pareto", "t.csv", "--minimise", "cost", "--cone", "file:logs.json"],
+        ["cone", "t.csv", "--statements", "mine.json"],
+        [*asked, *scaled, "--statements", "mine.json"],
+        [*create, "file:mine.json", "--minimise", "speed"],
+        [*create, "file:mine.json", *least],
+    ):
+        found = CliRunner().invoke(app, words)
+        assert found.exit_code == 2 and "must be used with the minimise" in found.output, (words, found.output)
+    again = CliRunner().invoke(app, [*asked, *scaled, "--statements", "logs.json"], input="s\n")
+    assert again.exit_code == 0, again.output
+    made = CliRunner().invoke(app, [*create, "file:logs.json", *least])
+    assert made.exit_code == 0, made.output

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from prepex import _checks, _named, markup
 from prepex._checks import Floats
 from prepex._kernels.centre import reference
+from prepex.agreement import fitted
 from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.family import GAUSSIAN, STUDENT, Family, Gaussian
@@ -133,7 +134,8 @@ def evidence(
     means, arms, objectives = _named.of_table("means", means, arms, objectives)
     M = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", cone.n_objectives))
     labels = Labels.make(M.shape, arms, objectives, minimise)
-    family, cone = family.ordered(labels.arms, labels.objectives), cone.ordered(labels.objectives)
+    family = family.ordered(labels.arms, labels.objectives)
+    cone = fitted(cone, labels, family.units(len(labels.objectives)))
     counts = _named.in_order("counts", counts, labels.arms)
     N = _checks.positive("counts", _checks.real_array("counts", counts, ("n_arms", M.shape[0])))
     family.check_means(M, labels.objectives)

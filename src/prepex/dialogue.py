@@ -17,7 +17,8 @@ from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.facets import dual_rays
 from prepex.labels import Labels
-from prepex.preferences import Statement, has_line
+from prepex.preferences import Statement, differences, has_line
+from prepex.units import Units
 
 Answer = Literal["left", "right", "neither"]
 # Pairs that are looked at for the next question.
@@ -27,7 +28,7 @@ MOST_PAIRS = 120
 class Dialogue:
     """Questions about real options, until the cone leaves no pair to compare.
 
-    means (K, L) in your units and signs; names and `minimise` as for `Problem`.
+    means (K, L) in your units and signs; names and `minimise` as for `Problem`, `logs` as for `Cone.from_preferences`.
 
     >>> talk = Dialogue([[60, 15], [55, 12], [40, 11]], arms=("a", "b", "c"), objectives=("strength", "cost"),
     ...                 minimise=("cost",))
@@ -49,16 +50,25 @@ class Dialogue:
         arms: Iterable[str] | None = None,
         objectives: Iterable[str] | None = None,
         minimise: Iterable[str | int] = (),
+        logs: Iterable[str | int] = (),
         statements: Iterable[Statement] = (),
     ) -> None:
         table = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", None))
         self.labels = Labels.make(table.shape, arms, objectives, minimise)
         self.means = table
-        self._benefits = table * self.labels.signs
+        factors = {_checks.member("logs", name, self.labels.objectives) for name in _checks.one_or_several(logs)}
+        self.units = Units(tuple(sorted(factors)))
+        for q in self.units.logs:
+            if table[:, q].min() <= 0.0:
+                name = self.labels.objectives[q]
+                raise InputError(
+                    f"means of {name!r} must be positive to be compared by factors, got {table[:, q].min():g}"
+                )
+        self._benefits = self.units.inner(table) * self.labels.signs
         span = np.ptp(self._benefits, axis=0)
         self._scale = np.where(span > 0.0, span, 1.0)
         self.statements: tuple[Statement, ...] = ()
-        self.cone = Cone.from_preferences(self.labels.objectives, (), minimise=self.labels.minimise)
+        self.cone = self._cone(())
         for entry in statements:
             self._add(entry)
 
@@ -109,9 +119,12 @@ class Dialogue:
         sides = tuple(self.means[one].tolist()), tuple(self.means[other].tolist())
         self._add(Statement(*sides, clear=answer != "neither"))
 
+    def _cone(self, said: Sequence[Statement]) -> Cone:
+        return Cone.from_preferences(self.labels.objectives, said, minimise=self.labels.minimise, logs=self.units.logs)
+
     def _add(self, entry: Statement) -> None:
         said = (*self.statements, entry)
-        self.cone = Cone.from_preferences(self.labels.objectives, said, minimise=self.labels.minimise)
+        self.cone = self._cone(said)
         self.statements = self.cone.statements
 
     def take_back(self, place: int | None = None) -> Statement:
@@ -122,14 +135,14 @@ class Dialogue:
         at = last if place is None else _checks.whole("place", place, low=0, high=last)
         gone = self.statements[at]
         said = self.statements[:at] + self.statements[at + 1 :]
-        self.cone = Cone.from_preferences(self.labels.objectives, said, minimise=self.labels.minimise)
+        self.cone = self._cone(said)
         self.statements = self.cone.statements
         return gone
 
     def _said(self, *, clear: bool) -> Floats:
         """Differences of the statements of one kind (n, L), in units of the options' ranges."""
-        rows = [np.subtract(entry.one, entry.other) for entry in self.statements if entry.clear == clear]
-        return np.array(rows, dtype=np.float64).reshape(-1, len(self._scale)) * self.labels.signs / self._scale
+        said = [entry for entry in self.statements if entry.clear == clear]
+        return np.asarray(differences(said, self.labels.signs, self.units.logs) / self._scale)
 
     def _some(self, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Not all of very many: every so many, from those with the clearest trade-offs to the most even ones."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepex import _checks
+from prepex.agreement import fitted
 from prepex.cone import Cone
 from prepex.drawing import STYLES, draw_border, draw_limit, figure_class, legend, log_axis, place_names, plain
 from prepex.drawing import save as save
@@ -84,7 +85,7 @@ def fronts(
             draw_limit(axes, limit["weights"], value, label=words)
     sets = [Judge.of(problem.with_cone(cone), limits=bounds).pareto for cone in chosen]
     for index, (cone, mask) in enumerate(zip(chosen, sets, strict=True)):
-        facets = cone.ordered(problem.labels.objectives).facets * problem.labels.signs
+        facets = fitted(cone, problem.labels, problem.units).facets * problem.labels.signs
         draw_border(axes, means[mask], facets, problem.units, color=STYLES[index % len(STYLES)][0])
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from prepex import _checks, _named, markup
 from prepex._checks import Floats
+from prepex.agreement import fitted
 from prepex.cone import Cone
 from prepex.family import Family, Gaussian
 from prepex.labels import Labels
@@ -52,7 +53,8 @@ class Problem:
         means, arms, objectives = _named.of_table("means", means, arms, objectives)
         checked = _checks.real_array("means", means, ("n_arms", None), ("n_objectives", cone.n_objectives))
         made = Labels.make(checked.shape, arms, objectives, minimise)
-        family, cone = family.ordered(made.arms, made.objectives), cone.ordered(made.objectives)
+        family = family.ordered(made.arms, made.objectives)
+        cone = fitted(cone, made, family.units(len(made.objectives)))
         if isinstance(family, Gaussian) and not family.unknown:
             family.covariances(*checked.shape)
         family.check_means(checked, made.objectives)

@@ -12,6 +12,7 @@ from typing import Any, TypedDict, TypeVar
 import numpy as np
 
 from prepex import _checks, document
+from prepex.agreement import fitted
 from prepex.cone import Cone
 from prepex.errors import InputError
 from prepex.exact import Known, check_known
@@ -134,8 +135,8 @@ class Settings:
                 sizes.append(len(named))
         labels = Labels.make((sizes[0], sizes[1]), given[0], given[1], minimise)
         cone = _checks.instance("cone", Cone.orthant(sizes[1]) if cone is None else cone, Cone)
-        cone = cone.ordered(labels.objectives)
         family = _checks.instance("family", family, Family).ordered(labels.arms, labels.objectives)
+        cone = fitted(cone, labels, family.units(sizes[1]))
         made = cls(
             labels=labels,
             family=family,

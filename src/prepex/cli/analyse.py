@@ -69,7 +69,8 @@ def _cone(text: str, objectives: Sequence[str]) -> Any:
     if cone.objectives is None:
         return cone
     whole = dict(zip(plain, objectives, strict=True))
-    return replace(cone, objectives=tuple(whole.get(name, name) for name in cone.objectives))
+    full = tuple(whole.get(name, name) for name in cone.objectives)
+    return replace(cone, objectives=full, name=cone.name and f"{cone.name.partition('(')[0]}({', '.join(full)})")
 
 
 def _families(options: list[str]) -> Any:

@@ -20,16 +20,21 @@ def command(
     arm: ArmOption = None,
     objective: Annotated[list[str] | None, typer.Option(help="A column to use (default: all of numbers).")] = None,
     minimise: Annotated[list[str] | None, typer.Option(help="An objective that is a cost; may be repeated.")] = None,
+    log: Annotated[
+        list[str] | None,
+        typer.Option(help="An objective compared by factors, as a LogNormal is; may be repeated."),
+    ] = None,
     statements: Annotated[Path | None, typer.Option(help="Go on from this file, which --save wrote.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write what was said to this file, for --cone file:NAME.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the cone of 2 or 3 objectives to this file.")] = None,
 ) -> None:
     """Which of two options would you rather have? Questions about real options, until your cone is known."""
     with errors():
-        talk = _open(path, arm, objective, minimise, statements)
+        talk = _open(path, arm, objective, minimise, log, statements)
         _converse(talk)
         labels, cone = talk.labels, talk.cone
-        typer.echo(printable(f"\nYour cone: {cone.words(minimise=labels.minimise)}"))
+        note = f" Of {', '.join(log)}, differences of logarithms: 0.1 is about 10 %." if log else ""
+        typer.echo(printable(f"\nYour cone: {cone.words(minimise=labels.minimise)}{note}"))
         typer.echo(printable(f"{plural(len(talk.left), 'option is', 'options are')} left: {', '.join(talk.left)}"))
         if save is not None:
             write_whole(save, json.dumps(to_document(talk), indent=1) + "\n")
@@ -41,9 +46,10 @@ def command(
             typer.echo(f"wrote {plot}")
 
 
-def _open(path: str, arm: Any, objective: Any, minimise: Any, statements: Path | None) -> Any:
+def _open(path: str, arm: Any, objective: Any, minimise: Any, log: Any, statements: Path | None) -> Any:
     import numpy as np
 
+    from prepex.agreement import fitted
     from prepex.analysis.analyse import full_name
     from prepex.analysis.reading import read_columns
     from prepex.analysis.roles import find_trials
@@ -55,8 +61,12 @@ def _open(path: str, arm: Any, objective: Any, minimise: Any, statements: Path |
     np.add.at(sums, trials.who, trials.values * weights[:, None])
     means = sums / np.bincount(trials.who, weights=weights)[:, None]
     costs = [full_name(name, trials.objectives, "minimise") for name in minimise or ()]
-    given = {"arms": trials.arms, "objectives": trials.objectives, "minimise": costs}
-    said = () if statements is None else read_statements(statements, trials.objectives).statements
+    factors = [full_name(name, trials.objectives, "log") for name in log or ()]
+    given = {"arms": trials.arms, "objectives": trials.objectives, "minimise": costs, "logs": factors}
+    talk = Dialogue(means, **given)
+    if statements is None:
+        return talk
+    said = fitted(read_statements(statements), talk.labels, talk.units).statements
     return Dialogue(means, **given, statements=said)
 
 
@@ -64,10 +74,12 @@ def to_document(talk: Any) -> dict[str, Any]:
     """What was said, as a file."""
     from prepex import document
 
+    names = talk.labels.objectives
     return {
         "format": "prepex preferences 1",
-        "objectives": list(talk.labels.objectives),
+        "objectives": list(names),
         "minimise": list(talk.labels.minimise),
+        **({"logs": [names[q] for q in talk.units.logs]} if talk.units.logs else {}),
         "statements": document.of_cone(talk.cone).get("statements", []),
     }
 
@@ -86,7 +98,8 @@ def read_statements(path: Path, objectives: Any = None) -> Any:
         raise InputError(f"cone must be a file that `prepex cone --save` wrote, got {str(path)!r}")
     with document.damaged():
         said = [Statement(entry["one"], entry["other"], entry["clear"]) for entry in given["statements"]]
-        cone = Cone.from_preferences(given["objectives"], said, minimise=given["minimise"])
+        signs = {"minimise": given["minimise"], "logs": given.get("logs", ())}
+        cone = Cone.from_preferences(given["objectives"], said, **signs)
     return cone if objectives is None else cone.ordered(objectives)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from prepex import _checks
+from prepex.agreement import fitted
 from prepex.cone import Cone
 from prepex.errors import InputError, shown
 from prepex.family import Family, Gaussian, LogNormal, Product
@@ -70,7 +71,7 @@ def _changed(settings: Settings, what: str, value: Any) -> Design:
     if what == "threshold":
         threshold = as_threshold(value)
         return _fitting(Design(f"threshold {threshold.name}", replace(settings, threshold=threshold)))
-    cone = _checks.instance("what_if['cone']", value, Cone).ordered(settings.labels.objectives)
+    cone = fitted(_checks.instance("what_if['cone']", value, Cone), settings.labels, settings.setting().units)
     if cone.n_objectives != len(settings.labels.objectives):
         raise InputError(f"what_if['cone'] must be over {len(settings.labels.objectives)} objectives, got {cone!r}")
     return _fitting(Design(f"cone {cone.name or 'of your own'}", replace(settings, cone=cone)))

@@ -247,7 +247,8 @@ def _pilot_settings(pilot: Experiment, settings: Settings | None, options: Any) 
     if not options:
         return pilot.fixed
     document = pilot.fixed.to_document()
-    given = Settings.make(pilot.labels.arms, pilot.labels.objectives, **({"family": pilot.family} | options))
+    own = {"family": pilot.family, "minimise": pilot.labels.minimise}
+    given = Settings.make(pilot.labels.arms, pilot.labels.objectives, **(own | options))
     keys = {"at_most": "limits", "at_least": "limits"}
     changed = {keys.get(key, key) for key in options}
     changed |= {"labels"} if "minimise" in options else set()

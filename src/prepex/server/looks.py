@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from prepex.agreement import fitted
 from prepex.any_cone import WHY_OPEN
 from prepex.cone import Cone
 from prepex.dialogue import Dialogue
@@ -27,7 +28,7 @@ Said = tuple[Sequence[float], Sequence[float], bool]
 def under(study: Study, cone: Cone) -> dict[str, Any]:
     """In, out or open under a cone, which options look optimal, and what the cone and the states say in words."""
     states, experiment = study.under(cone), study.experiment_now()
-    labels, order = experiment.labels, cone.ordered(experiment.labels.objectives)
+    labels, order = experiment.labels, fitted(cone, experiment.labels, experiment.setting.units)
     mask = order.pareto_mask(experiment.setting.units.inner(experiment.means) * labels.signs)
     share = f"{100.0 * (1.0 - experiment.delta):g} %"
     return {

@@ -18,6 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from prepex import __version__, _checks, _named, markup, tables
+from prepex.agreement import fitted
 from prepex.any_cone import Regions, states_under
 from prepex.any_cone import State as AnyCone
 from prepex.choice import Choice
@@ -407,9 +408,8 @@ class Study:
         _checks.instance("cone", cone, Cone)
         with self._session.reading() as (state, _):
             experiment = state.experiment
-            found = states_under(
-                Regions.of(experiment), cone.ordered(experiment.labels.objectives), experiment.labels.signs
-            )
+            order = fitted(cone, experiment.labels, experiment.setting.units)
+            found = states_under(Regions.of(experiment), order, experiment.labels.signs)
             return dict(zip(experiment.labels.arms, found, strict=True))
 
     def check_noise(self) -> NoiseCheck:
