@@ -306,3 +306,39 @@ def test_the_signs_and_scales_of_a_saved_cone_are_those_of_the_command(tmp_path,
     assert again.exit_code == 0, again.output
     made = CliRunner().invoke(app, [*create, "file:logs.json", *least])
     assert made.exit_code == 0, made.output
+
+
+def test_the_check_compares_statements_and_names_with_the_cone(tmp_path):
+    """A log whose hashes are right, but whose statements are not those of its cone."""
+    from benchmarks.mutations import sealed
+    from prepex.study.check import check
+
+    names, said = ("strength", "cost"), [better((60, 15), (55, 12)), neither((70, 30), (55, 12))]
+    given = {"family": px.Gaussian(variance=0.01), "minimise": ("cost",), "delta": 0.1}
+    cone = Cone.from_preferences(names, said, minimise=("cost",))
+    study = px.Study.create(tmp_path / "s.db", "s", arms=("a", "b"), objectives=names, cone=cone, **given)
+    while (ticket := study.ask()) is not None:
+        study.tell(ticket, [60.0, 13.0] if ticket.arm == "a" else [50.0, 12.0])
+    study.export(tmp_path / "log")
+    events = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    right = study.certificate()
+    held, forged = right["settings"]["cone"]["statements"], []
+    forged += [{"statements": [{"one": [1.0, 9.0], "other": [5.0, 1.0], "clear": True}]}]
+    forged += [{"statements": [held[0] | {"one": held[0]["other"], "other": held[0]["one"]}, held[1]]}]
+    forged += [{"statements": [{"one": [1.0, 1.0], "other": [1.0, 1.0], "clear": True}]}]
+    forged += [{"statements": [held[0], held[0] | {"clear": False}]}, {"name": "preferences(foo, bar)"}]
+    forged += [{"name": "preferences(cost, strength)"}, {"name": "tradeoffs(x)"}]
+    for place, change in enumerate([{}, *forged]):
+        other = json.loads(json.dumps(events))
+        other[0]["data"]["settings"]["cone"] |= change
+        lines = sealed(other, 0)
+        written = json.loads(json.dumps(right))
+        written["settings"]["cone"] |= change
+        written["log"]["hash"] = json.loads(lines[written["log"]["events"] - 1])["hash"]
+        (tmp_path / "forged").write_text("".join(lines))
+        assert check(json.dumps(written)).ok == check(json.dumps(written), lines).ok == (not change), change
+        if change:
+            with pytest.raises(InputError, match="got one that is not"):
+                px.Study.restore(tmp_path / f"{place}.db", tmp_path / "forged")
+        else:
+            px.Study.restore(tmp_path / f"{place}.db", tmp_path / "forged")

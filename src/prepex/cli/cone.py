@@ -62,7 +62,7 @@ def _open(path: str, arm: Any, objective: Any, minimise: Any, log: Any, statemen
     means = sums / np.bincount(trials.who, weights=weights)[:, None]
     costs = [full_name(name, trials.objectives, "minimise") for name in minimise or ()]
     factors = [full_name(name, trials.objectives, "log") for name in log or ()]
-    given = {"arms": trials.arms, "objectives": trials.objectives, "minimise": costs, "logs": factors}
+    given: Any = {"arms": trials.arms, "objectives": trials.objectives, "minimise": costs, "logs": factors}
     talk = Dialogue(means, **given)
     if statements is None:
         return talk

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,19 +14,22 @@ from prepex.study.check_read import fields, numbers, refuse, text, whole
 MOST_FACETS = 1000
 # Directions nearer than this are the same.
 SAME = 1e-9
+# Digits that a difference of two outcomes may lose.
+DIGITS = 1e-13
 
 
-def require_cone(given: Any, L: int) -> None:
-    """As written: unit normals, an inside, no line within; the name, and the statements it was made of."""
+def require_cone(given: Any, objectives: Sequence[str], signs: Any, logs: Any) -> None:
+    """As written: unit normals, an inside, no line within; the name, and the statements it was made of. `signs` (L,)
+    are -1 for costs, `logs` (L,) say which objectives are compared by their logarithms."""
     fields("cone", given, ("facets", "name"), ("statements",))
-    rows = numbers("facets", given["facets"], (None, L))
-    _require_rows(tuple(map(tuple, rows.tolist())), text("cone", given["name"]))
+    rows = numbers("facets", given["facets"], (None, len(objectives)))
+    _require_rows(tuple(map(tuple, rows.tolist())), text("cone", given["name"]), tuple(objectives))
     if "statements" in given:
-        _require_statements(given["statements"], L)
+        _require_statements(given["statements"], rows, signs, logs)
 
 
 @lru_cache(maxsize=16)
-def _require_rows(rows: tuple[tuple[float, ...], ...], name: str) -> None:
+def _require_rows(rows: tuple[tuple[float, ...], ...], name: str, objectives: tuple[str, ...]) -> None:
     """Those of a cone, and of its name; many certificates have the same."""
     facets = np.array(rows)
     L = facets.shape[1]
@@ -34,11 +38,12 @@ def _require_rows(rows: tuple[tuple[float, ...], ...], name: str) -> None:
         refuse("facets", "unit rows of a pointed cone", rows)
     if _depth(facets) <= SAME:
         refuse("facets", "those of a cone with an interior", rows)
-    _require_cone_name(name, facets)
+    _require_cone_name(name, facets, objectives)
 
 
-def _require_statements(given: Any, L: int) -> None:
-    """What was said about pairs of outcomes: kept, and well formed."""
+def _require_statements(given: Any, facets: Any, signs: Any, logs: Any) -> None:
+    """What was said about pairs of outcomes: well formed, and true of this cone with these signs and scales."""
+    L = len(signs)
     if type(given) is not list or not given:
         refuse("statements", "a list of what was said", given)
     for entry in given:
@@ -47,6 +52,26 @@ def _require_statements(given: Any, L: int) -> None:
             numbers(side, [entry[side]], (1, L))
         if type(entry["clear"]) is not bool:
             refuse("clear", "true or false", entry["clear"])
+        if entry["one"] == entry["other"]:
+            refuse("statement", "about two different outcomes", entry["one"])
+    sides = np.array([[entry["one"], entry["other"]] for entry in given])
+    if np.any(sides[:, :, logs] <= 0.0):
+        refuse("statements", "of positive outcomes of a LogNormal objective", sides[:, :, logs].min())
+    sides[:, :, logs] = np.log(sides[:, :, logs])
+    ahead = (sides[:, 0] - sides[:, 1]) * signs
+    # Objectives have units: each in that of its largest difference.
+    unit = np.abs(ahead).max(axis=0)
+    unit[unit == 0.0] = 1.0
+    normals = facets * unit
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    lost = DIGITS * np.abs(sides).max(axis=1) / unit @ np.abs(normals).T
+    ahead /= unit
+    along, room = ahead @ normals.T, lost + SAME * np.linalg.norm(ahead, axis=1, keepdims=True)
+    for entry, row, least in zip(given, along, room):
+        if entry["clear"] and np.any(row < -least):
+            refuse("statement", "one that the cone agrees with, given minimise and the families", entry)
+        if not entry["clear"] and (np.all(row >= 0.0) or np.all(row <= 0.0)):
+            refuse("statement", "of two outcomes of which the cone calls neither better", entry)
 
 
 def _depth(facets: Any) -> float:
@@ -67,7 +92,7 @@ def _depth(facets: Any) -> float:
     return float(-inside.fun)
 
 
-def _require_cone_name(name: str, facets: Any) -> None:
+def _require_cone_name(name: str, facets: Any, objectives: tuple[str, ...]) -> None:
     """A name says how the cone was made: it must be that cone."""
     m, L = facets.shape
     if name in ("", f"orthant({L})"):
@@ -84,8 +109,7 @@ def _require_cone_name(name: str, facets: Any) -> None:
         )
     else:
         # Rates are not in the name, but more of everything is better whatever they are.
-        good = (
-            bool(re.fullmatch(r"(tradeoffs|preferences)\(.*\)", name)) and name.isprintable() and facets.min() >= -SAME
-        )
+        listed = ", ".join(objectives)
+        good = name in (f"tradeoffs({listed})", f"preferences({listed})") and facets.min() >= -SAME
     if not good:
         refuse("cone", "named as it was made", name)

@@ -65,7 +65,8 @@ def require_settings(given: Any) -> None:
         refuse("minimise", "objectives in their order", minimised)
     K, L = whole("arms", len(arms), 1, MOST_ARMS), whole("objectives", len(objectives), 1, MOST_OBJECTIVES)
     laws = _require_family(given["family"], K, L)
-    require_cone(given["cone"], L)
+    signs = np.array([-1.0 if name in minimised else 1.0 for name in objectives])
+    require_cone(given["cone"], objectives, signs, logarithmic(given["family"], L))
     if "tolerance" in given:
         _require_tolerance(given)
     if "limits" in given:
