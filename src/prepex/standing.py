@@ -1,6 +1,6 @@
 """What a course says: how far it is, which arms are decided, what is missing. Nothing here changes it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,7 +66,7 @@ def tied_words(near_ties: Sequence[tuple[str, str]], all_equal: bool) -> list[st
     return [f"Equal within the tolerance: {', '.join(f'{a} and {b}' for a, b in near_ties[:MOST_NAMED])}{more}."]
 
 
-def spared(arms: Sequence[str], states: Sequence[str], chances: Sequence[float] | None, lenient: bool) -> list[str]:
+def spared(arms: Sequence[str], states: Sequence[str], chances: Iterable[float] | None, lenient: bool) -> list[str]:
     """With a tolerance: those that are out though they are probably within it of the front.
 
     >>> spared(("a", "b"), ("in", "out"), (0.9, 0.85), True), spared(("a", "b"), ("in", "out"), (0.9, 0.85), False)
