@@ -41,7 +41,7 @@ def make_status(name: str, state: State) -> Status:
         states=dict(zip(labels.arms, answer.states, strict=True)),
         meaning=experiment.meaning,
         probabilities=None if chances is None else dict(zip(labels.arms, chances.tolist(), strict=True)),
-        chances=chance_meaning(lenient, spared(labels.arms, answer.states, chances, lenient)),
+        chances=chance_meaning(lenient, spared(labels.arms, answer.states, answer.probabilities, lenient)),
         objectives=labels.objectives,
         reached=reached if np.isfinite(reached) else None,
         needed=experiment.needed,
