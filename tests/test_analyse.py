@@ -156,7 +156,8 @@ REFUSED = {
     "mixed": ("arm,x\na,1\nb,two\na,3\nb,4\n", {}, "line 3: x must be a number as in 3 other lines, got 'two'"),
     "marks": ("arm;x\na;1,5\nb;2.5\n", {}, "decimal mark"),
     "case": ("arm,x\nAlloy,1\nalloy,2\n", {}, "'Alloy' and 'alloy': are they the"),
-    "spaces": ("arm,x\na b,1\na  b,2\n", {}, "white space or case"),
+    "spaces": ("arm,x\na b,1\na  b,2\n", {}, "white space, case"),
+    "numbers": ("arm,x\n1,1\n2,2\n1.0,1\n", {}, "how a number is written, got '1' and '1.0'"),
     "which": ("site,colour,x\nu,r,1\nu,g,2\nv,r,3\nv,g,3\n", {}, "arm must say which column"),
     "no numbers": ("arm,x\na,b\nc,d\n", {}, "column of numbers for each objective"),
     "unknown": ("arm,x\na,1\na,2\n", {"objectives": ["y"]}, "objectives must be a column"),
@@ -194,7 +195,7 @@ def test_what_is_not_used_is_said(tmp_path):
     assert found.minimise == ("mass / g",)
     notes = (
         "2 comment lines (beginning with #) are left out.",
-        "Not used: 'run' (with --objective they would be).",
+        "Not used: 'run' (with --objective it would be).",
         "Not used: 'batch' (has cells that are no numbers).",
     )
     for words in notes:

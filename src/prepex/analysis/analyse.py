@@ -246,7 +246,7 @@ def analyse(
     objectives   columns of numbers; by default all that are no numbers of a trial
     minimise     objectives that are costs
     family       of all objectives, or by name: a Family or a word of the command line ("bernoulli"); else guessed
-    names        options that differ by white space or case: "ask" (refuse), "merge" or "keep"
+    names        options that differ by white space, case or how a number is written: "ask" (refuse), "merge" or "keep"
     decimal      the decimal mark of a file, "." or ",", where it could be either
     pilot        first trials of each option that only set priors; by default a sixth of the least, from 2 to 20
 

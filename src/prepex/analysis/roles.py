@@ -11,6 +11,7 @@ from prepex._checks import Floats, Ints
 from prepex.analysis.reading import ROW_NAMES, Column, Columns
 from prepex.errors import InputError
 from prepex.numerals import plural
+from prepex.tables import plain_number
 
 # Names that a column of options mostly has.
 ARM = (
@@ -128,7 +129,10 @@ def _unused_notes(unused: Sequence[Column], *, given: bool) -> list[str]:
     """Every column that nothing is taken from is said."""
     words = [column for column in unused if column.numbers is None]
     numbers = [column for column in unused if column.numbers is not None]
-    notes = [f"Not used: {_listed(numbers)}{'' if given else ' (with --objective they would be)'}."] if numbers else []
+    they = "it" if len(numbers) == 1 else "they"
+    notes = (
+        [f"Not used: {_listed(numbers)}{'' if given else f' (with --objective {they} would be)'}."] if numbers else []
+    )
     if words:
         notes.append(f"Not used: {_listed(words)} ({'has' if len(words) == 1 else 'have'} cells that are no numbers).")
     return notes
@@ -286,11 +290,14 @@ def _arms(labels: Sequence[str], names: Names, notes: list[str]) -> tuple[tuple[
     stands: dict[str, str] = {}
     for label in dict.fromkeys(labels):
         key = " ".join(label.split()).casefold()
+        value = plain_number(key)
+        key = key if value is None else repr(value)
         first = alike.setdefault(key, label)
         if first != label and names == "ask":
             raise InputError(
-                f"options must differ by more than white space or case, got {first!r} and {label!r}: are they the "
-                "same? names='merge' (--names merge) takes them for one, names='keep' for two"
+                "options must differ by more than white space, case or how a number is written, "
+                f"got {first!r} and {label!r}: are they the same? names='merge' (--names merge) takes them for one, "
+                "names='keep' for two"
             )
         stands[label] = first if names == "merge" else label
     if names == "merge" and len(set(stands.values())) < len(stands):

@@ -16,7 +16,10 @@ ArmOption = Annotated[
     list[str] | None, typer.Option("--arm", help="The column that names the option; repeat it if several do.")
 ]
 NamesOption = Annotated[
-    str, typer.Option("--names", help="Options that differ by white space or case: ask, merge or keep.")
+    str,
+    typer.Option(
+        "--names", help="Options that differ by white space, case or how a number is written: ask, merge or keep."
+    ),
 ]
 
 
