@@ -1,10 +1,13 @@
 """Genuine certificates pass their check in any unit, and at any delta."""
 
+import copy
+
 import numpy as np
 import pytest
 
-from prepex import Bernoulli, Cone, Exact, Gaussian, Poisson, Product, Study
-from prepex.stopping import Heuristic, KaufmannKoolen
+from prepex import Bernoulli, Cone, Exact, Gaussian, InputError, Poisson, Product, Study, one
+from prepex.settings import Settings
+from prepex.stopping import Heuristic, KaufmannKoolen, Posterior
 from prepex.study.check import check, level
 from prepex.study.check_laws import to_border
 
@@ -73,3 +76,67 @@ def test_means_at_the_end_of_their_range_beside_what_has_no_noise(tmp_path, law,
     # No chance makes up for this; a number does, d(0, x) = x.
     assert (certificate["evidence"] is None) == (law == "bernoulli")
     assert check(certificate, lines).problems == []
+
+
+@pytest.mark.parametrize(
+    ("family", "size"),
+    [
+        (Gaussian(variance=1e-90), 1e10),
+        (Gaussian(variance=1.0), 1e99),
+        (Gaussian(variance="unknown"), 1e60),
+        (Gaussian(variance="unknown", shared=True), 1e100),
+    ],
+)
+def test_margins_and_squares_may_be_any_number(tmp_path, family, size):
+    """Outcomes are bounded so that their squares are numbers; these are not."""
+    rng, study = (
+        np.random.default_rng(0),
+        Study.create(tmp_path / "x.db", "x", arms=("a", "b"), objectives=("u", "v"), family=family, delta=0.1),
+    )
+    while (ticket := study.ask()) is not None:
+        study.tell(ticket, (size * (1.0 if ticket.arm == "a" else 0.3) * (1.0 - 0.1 * rng.random(2))).tolist())
+    study.export(tmp_path / "log.jsonl")
+    given, lines = study.certificate(), (tmp_path / "log.jsonl").read_text().splitlines(keepends=True)
+    squares = [
+        value for part in ("pilot", "after_pilot") for value in given["arms"][0].get(part, {}).get("squares", ())
+    ]
+    assert given["answer"]["status"] == "certified" and max([given["margin"], *squares]) > 1e100
+    assert check(given, lines).problems == [] and check(given).problems == []
+    Study.restore(tmp_path / "again.db", tmp_path / "log.jsonl")
+    for name, value in (("margin", 1.7e308), ("margin", 2.0 * given["margin"]), ("evidence", -1.7e308)):
+        assert not check({**given, name: value}, lines).ok
+    for part in [name for name in ("squares", "score_squares", "scores") if name in given["arms"][0]["after_pilot"]]:
+        forged = copy.deepcopy(given)
+        forged["arms"][0]["after_pilot"][part][0] = 1.7e308
+        assert not check(forged, lines).ok
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"known": {"y": {"a": 1e200}}}, "of 'a' must be at most 1e.100 in size"),
+        ({"prior": {"x": (1e150, 1.0)}}, "mean of a prior must be at most 1e.100 in size"),
+        ({"prior": {"x": (0.0, 1e150)}}, "spread of a prior must be from 1e-100 to 1e.100"),
+        ({"prior": {"x": (0.0, 1e-150)}}, "spread of a prior must be from 1e-100 to 1e.100"),
+        ({"prior": {"mean": [0, 0], "spread": [1, 1], "noise": [1e-120, 1]}}, "noise of a prior must be from 1e-100"),
+        ({"prior": {"mean": [0, 0], "spread": [1, 1], "weight": 1e120}}, "weight of a prior must be at most 1e.100"),
+    ],
+)
+def test_what_the_check_would_refuse_is_not_created(options, message):
+    family = Product([Gaussian(variance=1.0), Exact()])
+    with pytest.raises(InputError, match=message):
+        given = {"threshold": Posterior(prior=options["prior"])} if "prior" in options else options
+        Settings.make(("a", "b"), ("x", "y"), family=family, **given)
+
+
+def test_the_name_of_a_cone_is_as_long_as_the_check_takes_it(tmp_path):
+    for count, size in ((10, 980), (11, 999)):
+        names = [chr(97 + k) * size for k in range(count)]
+        rate = one(names[0]).is_worth(between=(0.5, 2), of=names[1])
+        if count == 11:
+            with pytest.raises(InputError, match="must have at most 10,000 characters together, got 11,020"):
+                Cone.tradeoffs(names, rate)
+            continue
+        outcomes = {"a": [2.0] * count, "b": [0.0] * count}
+        given = {"family": Gaussian(variance=0.1), "cone": Cone.tradeoffs(names, rate)}
+        assert check(*finished(tmp_path, outcomes, objectives=names, **given)).problems == []

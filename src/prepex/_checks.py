@@ -93,6 +93,14 @@ def variances(name: str, array: Floats) -> Floats:
     return array
 
 
+def sized(name: str, value: Any) -> float:
+    """A number whose square is one."""
+    found = number(name, value)
+    if abs(found) > LARGEST:
+        raise InputError(f"{name} must be at most {LARGEST:g} in size, got {found:g}")
+    return found
+
+
 def variance(name: str, value: Any) -> float:
     """A single one."""
     found = number(name, value, low=0.0)

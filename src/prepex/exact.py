@@ -53,9 +53,7 @@ def check_known(known: Known, family: Family, labels: Labels) -> dict[str, dict[
         values = _named.by_name(of, named[objective], labels.arms)
         if values is None:
             raise InputError(f"{of} must be a mapping from options to numbers, got {shown(named[objective])}")
-        found[objective] = {
-            arm: _checks.number(f"{of} of {arm!r}", values[arm]) for arm in labels.arms if arm in values
-        }
+        found[objective] = {arm: _checks.sized(f"{of} of {arm!r}", values[arm]) for arm in labels.arms if arm in values}
     return {objective: values for objective, values in found.items() if values} or None
 
 

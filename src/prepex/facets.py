@@ -13,6 +13,8 @@ from prepex.errors import InputError, shown
 
 # Directions closer than this (unit vectors) are the same: rounding, not preference.
 SAME = 1e-9
+# Characters of a cone's name, which lists its objectives.
+LONGEST_NAME = 10_000
 
 
 def frozen(rows: Floats) -> Floats:
@@ -54,6 +56,10 @@ def require_own_name(name: str, facets: Floats) -> None:
         fits = name == f"angle({degrees:g})" and bool(off <= 5e-6 * np.radians(degrees) + SAME)
     elif kind in ("tradeoffs", "preferences"):
         fits = name.endswith(")") and name.isprintable() and bool(facets.min() >= -SAME)
+    if fits and len(name) > LONGEST_NAME:
+        raise InputError(
+            f"names of a cone's objectives must have at most {LONGEST_NAME:,} characters together, got {len(name):,}"
+        )
     if not fits:
         raise InputError(
             "name must be empty, or that of Cone.orthant, angle, tradeoffs or from_preferences with these facets, "

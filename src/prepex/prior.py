@@ -66,7 +66,7 @@ class Prior:
                 raise InputError(f"covariance of a prior must be square, got shape {given.shape}")
             checked = _checks.covariance("covariance of a prior", given)
             object.__setattr__(self, "covariance", tuple(map(tuple, checked.tolist())))
-        weight = _checks.number("weight of a prior", self.weight, low=0.0)
+        weight = _checks.sized("weight of a prior", _checks.number("weight of a prior", self.weight, low=0.0))
         object.__setattr__(self, "weight", weight)
 
     @classmethod
@@ -137,14 +137,14 @@ def _entry(words: str, name: str, value: Any) -> float | None:
     if value is None and name != "mean":
         return None
     if name == "mean":
-        return _checks.number(words, value)
+        return _checks.sized(words, value)
     try:
         checked = _checks.number(words, value)
     except InputError:
         checked = -1.0
     if not checked > 0.0:
         raise InputError(f"{words} must be positive numbers, or None where nothing is known, got {value!r}")
-    return checked
+    return _checks.variance(words, checked)
 
 
 def numbers(prior: Prior | None, laws: Laws, objectives: Sequence[str] = ()) -> Floats:

@@ -5,6 +5,7 @@ from typing import Any
 from prepex.study.check_facts import Design
 from prepex.study.check_log import HEX, require_lease, require_name
 from prepex.study.check_read import (
+    FINITE,
     choice,
     fields,
     listing,
@@ -59,7 +60,7 @@ def require_form(given: Any) -> Design:
     number("needed", given["needed"])
     for name in ("margin", "evidence"):
         if given[name] is not None:
-            number(name, given[name])
+            number(name, given[name], -FINITE, FINITE)
     if given["binding"] is not None:
         _require_test("binding", given["binding"], design)
     if (given["binding"] is None) != (given["margin"] is None):
@@ -90,8 +91,8 @@ def _require_arms(arms: Any, design: Design) -> None:
             number(name, price)
         if arm["test"] is not None:
             test = _require_test("test", arm["test"], design, ("e", "value"))
-            number("value", test["value"])
-            number("e", test["e"], 0.0)
+            number("value", test["value"], -FINITE, FINITE)
+            number("e", test["e"], 0.0, FINITE)
         for part in ("pilot", "after_pilot"):
             if part in arm:
                 _require_part(part, arm[part], design)
@@ -109,7 +110,7 @@ def _require_part(where: str, part: Any, design: Design) -> None:
     fields(where, part, ("n", *shapes))
     whole(where, part["n"], 1)
     for name, size in shapes.items():
-        if numbers(name, part[name], (size,)).min() < 0 and "squares" in name:
+        if numbers(name, part[name], (size,), -FINITE, FINITE).min() < 0 and "squares" in name:
             refuse(name, "at least 0", part[name])
 
 

@@ -6,6 +6,7 @@ not finite, names that are not known. Nothing but Python and numpy.
 
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NoReturn
@@ -18,6 +19,8 @@ LONGEST, LONGEST_EVENT = 50_000_000, 1_000_000
 DEEPEST = 12
 # Outcomes, and whatever else is squared; variances, and what is positive.
 LARGEST, SMALLEST = 1e100, 1e-100
+# Squares, and what is computed with them: any number.
+FINITE = sys.float_info.max
 # Outcomes in one summary; any other count; a seed.
 MOST, COUNT, SEED = 1_000_000, 2**53 - 1, 2**128 - 1
 # Characters of a name.
@@ -166,14 +169,14 @@ def number(where: str, value: Any, low: float = -LARGEST, high: float = LARGEST,
     return float(value)
 
 
-def numbers(where: str, value: Any, shape: Sequence[int | None], low: float = -LARGEST) -> Any:
+def numbers(where: str, value: Any, shape: Sequence[int | None], low: float = -LARGEST, high: float = LARGEST) -> Any:
     """An array of real numbers; None: of any length but 0."""
     rows = listing(where, value, shape[0])
     if not rows:
         refuse(where, "a list of numbers", value)
     if len(shape) == 1:
-        return np.array([number(where, entry, low) for entry in rows])
-    return np.array([numbers(where, row, shape[1:], low) for row in rows])
+        return np.array([number(where, entry, low, high) for entry in rows])
+    return np.array([numbers(where, row, shape[1:], low, high) for row in rows])
 
 
 def words(where: str, value: Any) -> list[str]:
