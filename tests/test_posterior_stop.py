@@ -1,5 +1,6 @@
 """The threshold `posterior`: its bound, its draws, its stop, everywhere the same."""
 
+import json
 import math
 from itertools import pairwise
 
@@ -259,3 +260,33 @@ def test_a_study_its_certificate_and_the_independent_check(tmp_path, family):
 def open_log(study, folder):
     study.export(folder / "log.jsonl")
     return (folder / "log.jsonl").read_text().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("family", "prior", "change", "message"),
+    [
+        (px.Bernoulli(), (0.5, 0.1), {"mean": [5.0]}, "Bernoulli means: below 1"),
+        (px.Bernoulli(), (0.5, 0.1), {"spread": [0.5]}, "Bernoulli means: below 1"),
+        (px.Bernoulli(), (0.5, 0.1), {"mean": [0.0]}, "Bernoulli means, which are positive"),
+        (px.Poisson(), (3.0, 1.0), {"mean": [-1.0]}, "Poisson means, which are positive"),
+        (px.Exponential(), (3.0, 1.0), {"mean": [-1.0]}, "Exponential means, which are positive"),
+        (px.LogNormal(), (3.0, 1.0), {"mean": [-1.0]}, "LogNormal means, which are positive"),
+        (px.LogNormal(), (3.0, 1.0), {"noise": None}, "noise where the variance is unknown"),
+        (px.Gaussian(variance="unknown"), (3.0, 1.0), {"noise": [None]}, "noise where the variance is unknown"),
+        (px.Bernoulli(), (0.5, 0.1), {"spread": None, "covariance": [[1.0]]}, "for Gaussians of known covariance"),
+        (px.Product([px.Exact()]), (-1.0, 0.1), {}, None),
+        (px.Gaussian(variance=1.0), (-1.0, 0.1), {"spread": None, "covariance": [[1.0]]}, None),
+    ],
+)
+def test_the_check_refuses_a_prior_that_is_none_of_its_family(tmp_path, family, prior, change, message):
+    """In words, of a certificate alone."""
+    from prepex.study.check import check
+
+    given = px.Prior(mean=prior[:1], spread=prior[1:], noise=(1.0,))
+    options = {"family": family, "threshold": Posterior(prior=given)}
+    study = px.Study.create(tmp_path / "s.db", "s", arms=("a", "b"), objectives=("x",), **options)
+    written = study.certificate()
+    assert check(json.dumps(written)).ok
+    written["settings"]["threshold"]["prior"] |= change
+    found = check(json.dumps(written))
+    assert found.ok if message is None else message in found.problems[0], found.problems

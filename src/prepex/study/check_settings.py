@@ -73,7 +73,7 @@ def require_settings(given: Any) -> None:
         _require_limits(given, L)
     rule, threshold = given["sampling"], given["threshold"]
     _require_rule(rule, K)
-    _require_threshold(threshold, L)
+    _require_threshold(threshold, given["family"], laws, L)
     number("delta", given["delta"], 0.0, math.nextafter(1.0, 0.0))
     whole("seed", given["seed"], high=SEED)
     if given["max_pulls"] is not None:
@@ -266,7 +266,7 @@ def _require_rule(given: Any, K: int) -> None:
         whole("max_tries", given["max_tries"], 1)
 
 
-def _require_threshold(given: Any, L: int) -> None:
+def _require_threshold(given: Any, family: Any, laws: set[str], L: int) -> None:
     name = choice("threshold", given.get("name") if type(given) is dict else None, THRESHOLDS)
     fields("threshold", given, ("name", *THRESHOLDS[name]), ("closed",) if name == "certified" else ())
     if name == "certified":
@@ -280,6 +280,8 @@ def _require_threshold(given: Any, L: int) -> None:
             whole("pilot", given["pilot"])
     elif name == "posterior" and given["prior"] is not None:
         _require_prior(given["prior"], L)
+        if "known" not in laws:
+            _require_conjugate(given["prior"], family, L)
 
 
 def _require_prior(given: Any, L: int) -> None:
@@ -301,6 +303,24 @@ def _require_prior(given: Any, L: int) -> None:
         matrix = np.array(given["covariance"], dtype=float)
         if not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] <= 0.0:
             refuse("covariance", "symmetric and positive definite", given["covariance"])
+
+
+def _require_conjugate(prior: Any, family: Any, L: int) -> None:
+    """One that is a distribution of means of these laws."""
+    if prior["covariance"] is not None:
+        refuse("prior", "of spreads: a covariance is for Gaussians of known covariance", prior["covariance"])
+    for q, (mean, spread) in enumerate(zip(prior["mean"], prior["spread"])):
+        single = single_family(family, q)
+        name = single["name"]
+        if spread is None or name == "Exact":
+            continue
+        if name != "Gaussian" and mean <= 0.0:
+            refuse("prior", f"one of {name} means, which are positive", mean)
+        if name == "Bernoulli" and not (mean < 1.0 and mean * (1.0 - mean) / float(spread) ** 2 > 1.0):
+            refuse("prior", "one of Bernoulli means: below 1, with a spread that these can have", [mean, spread])
+        unknown = name == "LogNormal" or single.get("variance") == "unknown"
+        if unknown and (prior["noise"] is None or prior["noise"][q] is None):
+            refuse("prior", "one with noise where the variance is unknown", prior["noise"])
 
 
 def single_family(family: Mapping[str, Any], place: int) -> Any:
