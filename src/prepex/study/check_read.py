@@ -6,7 +6,6 @@ not finite, names that are not known. Nothing but Python and numpy.
 
 import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NoReturn
@@ -20,7 +19,7 @@ DEEPEST = 12
 # Outcomes, and whatever else is squared; variances, and what is positive.
 LARGEST, SMALLEST = 1e100, 1e-100
 # Squares, and what is computed with them: any number.
-FINITE = sys.float_info.max
+FINITE = math.nextafter(math.inf, 0.0)
 # Outcomes in one summary; any other count; a seed.
 MOST, COUNT, SEED = 1_000_000, 2**53 - 1, 2**128 - 1
 # Characters of a name.
