@@ -68,7 +68,7 @@ def test_kept_until_the_next_outcome_and_the_same_for_the_same_seed():
     rows = [(0, [1.0]), (1, [0.4]), (2, [0.0])]
     one, two = told(KNOWN, rows, seed=4), told(KNOWN, rows, seed=4)
     assert np.array_equal(one.probabilities, two.probabilities)
-    assert one._belief is one._belief
+    assert one._progress.belief is one._progress.belief
     before = one.probabilities
     one.tell(2, [3.0])
     assert not np.array_equal(before, one.probabilities)

@@ -176,7 +176,7 @@ def test_simulated_and_live_stop_alike(family):
     for run in range(2):
         key = int(np.random.SeedSequence((3, run, 1)).generate_state(1, np.uint64)[0])
         made = Experiment(3, 2, family=family, threshold="posterior", delta=0.1)
-        made.setting = type(made.setting)(**{**vars(made.setting), "key": key})
+        made._progress.setting = type(made.setting)(**{**vars(made.setting), "key": key})
         roots, draw = noise_of(made.setting, np.random.default_rng(np.random.SeedSequence((3, run, 0))))
         first = draw(3)
         noise = draw(4096)

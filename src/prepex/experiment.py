@@ -30,6 +30,7 @@ from prepex.live.told import Told
 from prepex.live.views import picture_of, table_of
 from prepex.mean_regions import Regions
 from prepex.numerals import plural
+from prepex.run import Setting
 from prepex.settings import EXTRA_KEYS, KEYS, Named, Options, Settings, with_options
 from prepex.standing import Standing, meaning_of
 from prepex.unvaried import never_words, unvaried
@@ -78,12 +79,16 @@ class Experiment:
         return made
 
     def _begin(self, settings: Settings) -> None:
-        setting = settings.setting()
-        self.setting, self.family, self.labels = setting, settings.family, settings.labels
+        self.family, self.labels = settings.family, settings.labels
         self.seed, self.max_pending = settings.seed, settings.max_pending
         self._settings, self._intake = settings, Intake(settings.labels, settings.family)
-        self._progress = Progress(settings, setting)
+        self._progress = Progress(settings, settings.setting())
         self._forecast: Forecast | None = None
+
+    @property
+    def setting(self) -> Setting:
+        """What its course is made of, fixed before the first outcome."""
+        return self._progress.setting
 
     @property
     def delta(self) -> float:
