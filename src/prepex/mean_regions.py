@@ -16,8 +16,11 @@ from prepex.run import Setting
 class Tried(Protocol):
     """What regions are made of: an `Experiment` has it."""
 
-    setting: Setting
     delta: float
+
+    @property
+    def setting(self) -> Setting:
+        """What its course is made of."""
 
     @property
     def course(self) -> Course | None:
