@@ -126,9 +126,12 @@ def place_names(
             if inside and not any(_overlap(box, other) for other in blocked):
                 taken.append(box)
                 offset = ((left - x) / scale, (low - y) / scale)
+                # A name that does not stand next to its point is led to it.
+                relative = (0.0 if right > 0 else 1.0 if right < 0 else 0.5, 0.0 if up > 0 else 1.0)
+                lead = {"arrowstyle": "-", "color": "0.7", "lw": 0.6, "shrinkA": 0, "shrinkB": 4, "relpos": relative}
                 axes.annotate(
                     name, points[index], xytext=offset, textcoords="offset points", fontsize=size, color="0.25",
-                    ha="left", va="bottom", annotation_clip=False,
+                    ha="left", va="bottom", annotation_clip=False, arrowprops=lead if abs(up) > 1 else None,
                 )  # fmt: skip
                 break
 
