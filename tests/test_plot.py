@@ -37,7 +37,7 @@ def test_the_legend_stays_on_the_picture(n):
 
 
 def test_a_long_name_in_the_legend_is_wrapped():
-    cone = Cone(Cone.angle(120).facets, "tradeoffs(" + ", ".join(["a long objective"] * 12) + ")")
+    cone = Cone(Cone.angle(120).facets, ", ".join(["a long name of a cone"] * 12))
     figure = fronts(snw(), [cone])
     figure.draw_without_rendering()
     box = figure.legends[0].get_window_extent()

@@ -666,5 +666,5 @@ def test_a_report_reads_like_the_terminal(tmp_path):
     )
     page = (tmp_path / "race.html").read_text()
     assert re.search(r'<td class="number">[\d.]+ m?s ± [\d.]+%</td>', page)
-    assert '<td class="number">2 B</td>' in page and "within a factor" not in page
+    assert '<td class="number">2 B</td>' in page and "within a factor 1." not in page
     assert "45 s each time it is started" in page and "outcomes a day" not in page

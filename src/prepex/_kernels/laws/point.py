@@ -6,6 +6,8 @@ is maximised by Newton's method (newton.py). Here is what ledger and search ask 
 The legend of the arrays is in room.py.
 """
 
+import math
+
 import numpy as np
 
 from prepex._kernels.instance import Floats, Int, gap, limit_gap, meets_limit, n_limits, spread, surely_equal
@@ -16,6 +18,9 @@ from prepex._kernels.laws.newton import newton, settle_law
 from prepex._kernels.laws.pair import limit_cost, pushed
 from prepex._kernels.laws.pools import pool_cost, pooled, settle_pools
 from prepex._kernels.room import ARM, CAPPED, FACET, HUB, Lab, Search, Star, Y, restore
+
+# The largest number below 1.
+BELOW_ONE = math.nextafter(1.0, 0.0)
 
 
 @kernel
@@ -105,7 +110,7 @@ def moved(inst: LawInstance, hub: Int, star: Star, n: Int, k: Int, out: Floats) 
         out[q] = tilted(inst.law[q], M[k, q], push / inst.N[k], inst.scale[k, q]) if push != 0.0 else M[k, q]
         if inst.law[q] == BERNOULLI and M[k, q] < 1.0:
             # By rounding alone it is 1, which would cost infinitely much.
-            out[q] = min(out[q], 1.0 - 2.0**-53)
+            out[q] = min(out[q], BELOW_ONE)
 
 
 @kernel
