@@ -195,6 +195,15 @@ def order(name: str, labels: Iterable[Any], known: Sequence[str]) -> list[int]:
     return _all(name, ((label, at) for at, label in enumerate(labels)), known)
 
 
+def stand_for_positions(labels: list[Any], known: Sequence[str]) -> bool:
+    """Are they 0, 1, 2, ..., and none of these a name?
+
+    >>> stand_for_positions([0, 1], ("gain", "cost")), stand_for_positions([0, 1], ("1", "0"))
+    (True, False)
+    """
+    return are_positions(labels) and not {*map(str, labels)} & {*known}
+
+
 def _unnamed(labels: list[Any], names: Sequence[str] | None) -> bool:
     """Are they numbers that say nothing: 0, 1, 2, ..., or, where names are given, the numbers of rows in some file?"""
     return are_positions(labels) if names is None else are_whole(labels) and not {*map(str, labels)} & {*names}

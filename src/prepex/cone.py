@@ -62,6 +62,8 @@ class Cone:
     name: str = field(default="")
     objectives: tuple[str, ...] | None = field(default=None)
     statements: tuple[Statement, ...] = field(default=(), repr=False)
+    # Are its columns labelled 0, 1, 2, ...? Positions, unless objectives have such names.
+    _numbered: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         given = self.facets
@@ -114,9 +116,11 @@ class Cone:
         """
         if len(objectives) != self.n_objectives:
             raise InputError(f"cone must be over {len(objectives)} = n_objectives, got one over {self.n_objectives}")
-        if self.objectives is None or self.objectives == tuple(objectives):
+        named = self._numbered and not _named.stand_for_positions([*range(self.n_objectives)], objectives)
+        own = self._places() if named else self.objectives
+        if own is None or own == tuple(objectives):
             return self
-        order = _named.order("objectives of the cone", self.objectives, objectives)
+        order = _named.order("objectives of the cone", own, objectives)
         known = tuple(objectives)
         name = self.name and f"{self.name.partition('(')[0]}({', '.join(known)})"
         said = tuple(
@@ -124,6 +128,9 @@ class Cone:
             for s in self.statements
         )
         return Cone(frozen(self.facets[:, order]), name, known, said)
+
+    def _places(self) -> tuple[str, ...]:
+        return tuple(map(str, range(self.n_objectives)))
 
     def to_frame(self) -> Any:
         """The facets, a row each, as a DataFrame of pandas.
@@ -178,11 +185,11 @@ class Cone:
         array([[1., 0.],
                [0., 1.]])
         """
-        plain, names = _columns("facets", facets)
+        plain, names, numbered = _columns("facets", facets)
         rows = unit_rows("facets", plain)
         require_solid("facets", rows)
         require_pointed(rows)
-        return cls(frozen(irredundant(rows)), objectives=names)
+        return cls(frozen(irredundant(rows)), objectives=names, _numbered=numbered)
 
     @classmethod
     def from_rays(cls, rays: ArrayLike) -> "Cone":
@@ -191,10 +198,10 @@ class Cone:
         >>> Cone.from_rays([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).n_facets
         2
         """
-        plain, names = _columns("rays", rays)
+        plain, names, numbered = _columns("rays", rays)
         rows = unit_rows("rays", plain)
         require_pointed_hull(rows)
-        return cls(frozen(dual_rays(rows)), objectives=names)
+        return cls(frozen(dual_rays(rows)), objectives=names, _numbered=numbered)
 
     @classmethod
     def tradeoffs(cls, objectives: "tuple[str, ...] | list[str]", *worths: Worth) -> "Cone":
@@ -339,9 +346,12 @@ class Cone:
         from prepex._kernels.centre import facet_scores, reference
         from prepex._kernels.instance import find_front
 
-        plain, names = _columns("points", points)
-        if names is not None and self.objectives is not None:
-            plain = np.asarray(plain)[:, _named.order("points", names, self.objectives)]
+        plain, names, numbered = _columns("points", points)
+        known = self.objectives
+        if numbered and known is not None and not _named.stand_for_positions([*range(self.n_objectives)], known):
+            names = self._places()
+        if names is not None and known is not None:
+            plain = np.asarray(plain)[:, _named.order("points", names, known)]
         given = _checks.real_array("points", plain, ("n_points", None), ("n_objectives", self.n_objectives))
         x = np.asarray(given - reference(given))
         mask = np.zeros(len(x), dtype=np.bool_)
@@ -361,16 +371,20 @@ class Cone:
                     f"{name} must have shape (..., {self.n_objectives} = n_objectives), got {points.shape}"
                 )
             labels = axes[-1] if len(axes) == points.ndim else None
-            if labels is not None and not are_positions(labels):
-                known = tuple(map(str, labels)) if known is None else known
+            if labels is not None and not _named.stand_for_positions(labels, known or ()):
+                if known is None:
+                    own = tuple(map(str, labels))
+                    known = self._places() if {*own} == {*self._places()} else own
                 points = points.take(_named.order(name, labels, known), axis=-1)
             found.append(points)
         return found
 
 
-def _columns(name: str, rows: ArrayLike) -> tuple[Any, tuple[str, ...] | None]:
-    """(rows, the names of their columns or None)."""
+def _columns(name: str, rows: ArrayLike) -> tuple[Any, tuple[str, ...] | None, bool]:
+    """(rows, the names of their columns or None, are they labelled 0, 1, 2, ... instead?)."""
     plain, axes = _named.unlabelled(name, rows)
-    if len(axes) != 2 or axes[1] is None or are_positions(axes[1]):
-        return plain, None
-    return plain, _checks.names(f"columns of {name}", axes[1], len(axes[1]), "objective")
+    if len(axes) != 2 or axes[1] is None:
+        return plain, None, False
+    if are_positions(axes[1]):
+        return plain, None, True
+    return plain, _checks.names(f"columns of {name}", axes[1], len(axes[1]), "objective"), False

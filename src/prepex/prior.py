@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from prepex import _checks, _named
 from prepex._checks import Floats
+from prepex._given import pairs
 from prepex.errors import InputError
 from prepex.family import BERNOULLI, EXACT, EXPONENTIAL, POISSON, STUDENT, Family, Laws
 from prepex.labels import Labels
@@ -126,8 +127,12 @@ class Prior:
 def _entries(name: str, value: Any) -> Any:
     """A tuple, or a mapping from names; numbers, or None where nothing is known."""
     words = f"{name} of a prior"
-    if isinstance(value, Mapping):
-        return {str(key): _entry(words, name, entry) for key, entry in value.items()}
+    given = pairs(value)
+    if given is not None:
+        found = {key: _entry(words, name, entry) for key, entry in given}
+        if len(found) < len(given):
+            raise InputError(f"{words} must have each name once, got {[key for key, _ in given]}")
+        return found
     if isinstance(value, str) or not np.iterable(value):
         raise InputError(f"{words} must be one number for each objective, in their order or by name, got {value!r}")
     return tuple(_entry(words, name, entry) for entry in value)

@@ -76,15 +76,16 @@ class Gaussian(Family):
         names: dict[str, _named.Axes] = {}
         for name in ("variance", "covariance", "noise"):
             plain, axes = _named.unlabelled(name, getattr(self, name))
-            kept = tuple(None if labels is None or are_positions(labels) else labels for labels in axes)
-            if any(labels is not None for labels in kept):
-                names[name] = kept
-            if any(labels is not None for labels in axes):
-                object.__setattr__(self, name, plain)
-            if name == "covariance" and name in names:
+            if all(labels is None for labels in axes):
+                continue
+            object.__setattr__(self, name, plain)
+            names[name] = axes
+            if name == "covariance":
                 # Rows are what columns are, whichever of them say so.
-                *outer, rows, columns = (None, None, *kept)[-max(len(kept), 2) :]
-                rows, columns = rows or columns, columns or rows
+                *outer, rows, columns = (None, None, *axes)[-max(len(axes), 2) :]
+                says = [labels for labels in (rows, columns) if labels is not None and not are_positions(labels)]
+                if len(says) < 2:
+                    rows = columns = says[0] if says else rows or columns
                 if rows != columns:
                     order = _named.order("rows of covariance", rows or (), [*map(str, columns or ())])
                     object.__setattr__(self, name, np.asarray(plain).take(order, axis=-2))
@@ -106,8 +107,8 @@ class Gaussian(Family):
             # Of a variance for each arm, a noise or a covariance, the first dimension is that of the arms.
             by_arm = table.ndim == (3 if name == "covariance" else 2)
             for axis, labels in enumerate(axes):
-                if labels is not None:
-                    known = arms if by_arm and axis == 0 else objectives
+                known = arms if by_arm and axis == 0 else objectives
+                if labels is not None and not _named.stand_for_positions(labels, known):
                     table = table.take(_named.order(f"names of {name}", labels, known), axis=axis)
             given[name] = table
         return Gaussian(**given, shared=self.shared)
