@@ -1,6 +1,7 @@
 """Genuine certificates pass their check in any unit, and at any delta."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from prepex.settings import Settings
 from prepex.stopping import Heuristic, KaufmannKoolen, Posterior
 from prepex.study.check import check, level
 from prepex.study.check_laws import to_border
+from prepex.study.check_read import RefusedError
+from prepex.study.check_settings import require_settings
 
 SCALES = [10.0**power for power in (-30, -24, -12, -9, 0, 9, 18, 24, 30)]
 
@@ -140,3 +143,37 @@ def test_the_name_of_a_cone_is_as_long_as_the_check_takes_it(tmp_path):
         outcomes = {"a": [2.0] * count, "b": [0.0] * count}
         given = {"family": Gaussian(variance=0.1), "cone": Cone.tradeoffs(names, rate)}
         assert check(*finished(tmp_path, outcomes, objectives=names, **given)).problems == []
+
+
+@pytest.mark.parametrize("far", [1e6, 1e13, 1e15])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_arm_that_is_far_away_makes_no_others_level(tmp_path, far, place):
+    values = {"a": 5.0, "b": 0.0}
+    outcomes = {name: [values.get(name, far)] for name in [("c", "a", "b"), ("a", "c", "b"), ("a", "b", "c")][place]}
+    given = {"objectives": ("u",), "minimise": ("u",), "family": Gaussian(variance=1.0)}
+    certificate, lines = finished(tmp_path, outcomes, **given, max_pulls=3)
+    assert certificate["answer"]["arms"] == ["b"] and check(certificate, lines).ok
+    forged = copy.deepcopy(certificate)
+    forged["answer"]["arms"] = ["a"]
+    for arm in forged["arms"]:
+        arm["pareto"] = arm["name"] == "a"
+    assert not check(forged, lines).ok
+    for threshold in ("heuristic", "kaufmann_koolen"):
+        (tmp_path / threshold).mkdir()
+        certificate, lines = finished(tmp_path / threshold, outcomes, **given, threshold=threshold)
+        assert certificate["answer"]["status"] != "running" and check(certificate, lines).problems == []
+
+
+def test_settings_that_no_study_can_have_are_refused(tmp_path):
+    prior = {"mean": [0.0, 0.0], "spread": None, "covariance": [[1.0, 0.0], [0.0, 1.0]], "noise": None, "weight": 1.0}
+    made = Settings.make(("a", "b"), ("u", "v"), family=Gaussian(variance=1.0), threshold=Posterior(prior=prior))
+    require_settings(json.loads(json.dumps(made.to_document())))
+    for change in (
+        lambda given: given["labels"].update(arms=["a", "a "]),
+        lambda given: given["labels"].update(objectives=["\u00e9", "e\u0301"]),
+        lambda given: given["threshold"]["prior"].update(covariance=[[1e-300, 0.0], [0.0, 1.0]]),
+    ):
+        given = json.loads(json.dumps(made.to_document()))
+        change(given)
+        with pytest.raises(RefusedError):
+            require_settings(given)

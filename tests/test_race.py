@@ -642,7 +642,7 @@ def test_a_tolerance_names_who_is_level_and_who_was_left_out():
     view = Made(status=Made(recommendation=Made(near_ties=ties, arms=("a",))), rows=rows, done=True)
     level, left = tie_words(view)
     assert level == "Level within the tolerance: a and b0, a and b1, a and b2, a and b3, a and b4 and 2 more."
-    assert left == "Left out, as one that is kept does as well within the tolerance: b0."
+    assert left == "Left out, as one that is kept is at least as good, within the tolerance, in everything: b0."
     view.done = False
     assert tie_words(view) == [level]
     view.rows = [*rows, row("e", "open", 0.9), row("f", "open", 0.2)]

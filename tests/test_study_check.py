@@ -280,7 +280,7 @@ def test_the_half_normal_function():
 
 def test_it_is_small_and_alone():
     allowed = {"hashlib", "json", "math", "re", "datetime", "decimal", "functools", "collections", "dataclasses"}
-    allowed |= {"fractions", "heapq", "typing", "numpy"}
+    allowed |= {"fractions", "heapq", "typing", "unicodedata", "numpy"}
     paths = [*SOURCE.parent.glob("check*.py")]
     parts = {f"prepex.study.{path.stem}" for path in paths}
     assert len(parts) == 15

@@ -269,7 +269,7 @@ def test_with_a_tolerance_a_probability_is_that_of_being_within_it(tmp_path):
     study.import_csv(table)
     words = (
         "the probability, given the outcomes, that the option is within the tolerance of the front; out all the same, "
-        "as one that is kept does as well within the tolerance: b"
+        "as one that is kept is at least as good, within the tolerance, in everything: b"
     )
     assert study.status().states["b"] == "out" and study.status().chances == words
     assert f"optimal: {words}" in run("study", "status", "s", "--storage", storage)

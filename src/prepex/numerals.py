@@ -45,17 +45,21 @@ def apart(one: float, other: float, digits: int = 4) -> tuple[str, str]:
         needed = [digits + 1 for digits in needed]
 
 
-def measured(value: float, error: float, digits: int = 2) -> str:
-    """A number and its error to the same place: at least so many significant digits of the error.
+def measured(value: float, error: float, digits: int = 2, sure: float = math.inf) -> str:
+    """A number and its error to the same place: at least so many significant digits of the error. The number has more
+    places where it is known better than that: the first digit of `sure` is its last then.
 
     >>> measured(21318.4, 322.1), measured(0.12345, 0.0042, digits=1), measured(9.312, 0.12)
     ('21,318 ± 322', '0.123 ± 0.004', '9.31 ± 0.12')
-    >>> measured(1.2345e-9, 3e-11), measured(5.0, float("nan"))
-    ('(1.234 ± 0.030)e-09', '5')
+    >>> measured(1.2345e-9, 3e-11), measured(5.0, float("nan")), measured(-0.0074, 1.0, sure=0.014)
+    ('(1.234 ± 0.030)e-09', '5', '-0.01 ± 1.0')
     """
     if not math.isfinite(error):
         return number(value)
     (shown, spread), end = _aligned((value, error), error, digits)
+    if 0.0 < sure < error:
+        (finer, _), other = _aligned((value, error), sure, 1)
+        shown = finer if other == end and len(finer) > len(shown) else shown
     return f"({shown} ± {spread}){end}" if end else f"{shown} ± {spread}"
 
 
@@ -129,7 +133,9 @@ def _aligned(values: tuple[float, ...], size: float, digits: int) -> tuple[list[
     shift = 0 if SMALLEST <= power < LARGEST else power
     last = _power(size, digits) - digits + 1 if size > 0.0 else power - 3
     places = min(max(shift - last, 0), MOST - 1 + shift - power)
-    return [f"{value / 10.0**shift:,.{places}f}" for value in values], f"e{shift:+03d}" if shift else ""
+    # Plus zero: what rounds to nothing has no sign.
+    rounded = [round(value / 10.0**shift, places) + 0.0 for value in values]
+    return [f"{value:,.{places}f}" for value in rounded], f"e{shift:+03d}" if shift else ""
 
 
 def _power(value: float, digits: int) -> int:

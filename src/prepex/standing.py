@@ -26,7 +26,7 @@ from prepex.reasons import in_words as breaking_words
 from prepex.reasons import reasons
 from prepex.run import Setting
 from prepex.solvers import GaussianSolver, LawSolver
-from prepex.tolerance import near_ties
+from prepex.tolerance import covered, near_ties
 
 # Options, or pairs of them, that a sentence lists.
 MOST_NAMED = 5
@@ -52,18 +52,31 @@ def looks_words(looks: str, arms: Sequence[str], limits: Limits | None) -> str:
     return f"{looks}{among}: {', '.join(arms)}"
 
 
-def tied_words(near_ties: Sequence[tuple[str, str]], all_equal: bool) -> list[str]:
-    """What looks equal within the tolerance: no sentence, or one.
+def tied_words(
+    near_ties: Sequence[tuple[str, str]], all_equal: bool, covered: Sequence[tuple[str, str]] = ()
+) -> list[str]:
+    """What looks equal within the tolerance, and who is listed all the same: a sentence each, where there are some.
 
     >>> tied_words([("a", "b"), ("a", "c")], False)
     ['Equal within the tolerance: a and b, a and c.']
+    >>> tied_words([], False, [("d", "a")])[0][:70]
+    'Listed, though another listed one is at least as good in everything, w'
     """
     if all_equal:
         return ["All options look equal within the tolerance: it is larger than any difference seen so far."]
-    if not near_ties:
-        return []
-    more = f" and {len(near_ties) - MOST_NAMED} more" if len(near_ties) > MOST_NAMED else ""
-    return [f"Equal within the tolerance: {', '.join(f'{a} and {b}' for a, b in near_ties[:MOST_NAMED])}{more}."]
+    found = []
+    if near_ties:
+        found.append(f"Equal within the tolerance: {_some([f'{a} and {b}' for a, b in near_ties])}.")
+    if covered:
+        who = _some([f"{a} ({b})" for a, b in covered])
+        found.append(
+            f"Listed, though another listed one is at least as good in everything, within the tolerance: {who}."
+        )
+    return found
+
+
+def _some(words: Sequence[str]) -> str:
+    return ", ".join(words[:MOST_NAMED]) + (f" and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else "")
 
 
 def spared(arms: Sequence[str], states: Sequence[str], chances: Iterable[float] | None, lenient: bool) -> list[str]:
@@ -83,7 +96,7 @@ def chance_meaning(lenient: bool, spared: Sequence[str] = ()) -> str:
     >>> chance_meaning(False)
     'the probability, given the outcomes, that the option is Pareto optimal'
     >>> chance_meaning(True, ["e"])[77:]
-    'of the front; out all the same, as one that is kept does as well within the tolerance: e'
+    'of the front; out all the same, as one that is kept is at least as good, within the tolerance, in everything: e'
     """
     if not lenient:
         return "the probability, given the outcomes, that the option is Pareto optimal"
@@ -92,8 +105,7 @@ def chance_meaning(lenient: bool, spared: Sequence[str] = ()) -> str:
 
 
 def _spared_words(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"as one that is kept does as well within the tolerance: {', '.join(names[:MOST_NAMED])}{more}"
+    return f"as one that is kept is at least as good, within the tolerance, in everything: {_some(names)}"
 
 
 def states_words(
@@ -348,6 +360,15 @@ class Standing:
         return tuple((names[i], names[j]) for i, j in near_ties(inst.S[:, :on], inst.mask, inst.slack[:on]))
 
     @property
+    def covered(self) -> tuple[tuple[str, str], ...]:
+        """(arm, other) of the answer: within the tolerance the other does as well, and so the arm need not be there."""
+        inst, names = self.course.near.inst, self.setting.labels.arms
+        if not inst.lenient:
+            return ()
+        on = inst.n_facets
+        return tuple((names[i], names[j]) for i, j in covered(inst.S[:, :on], inst.mask, inst.slack[:on]))
+
+    @property
     def all_equal(self) -> bool:
         """Is the tolerance larger than any difference seen so far?"""
         inst, on = self.course.near.inst, self.course.near.inst.n_facets
@@ -358,7 +379,7 @@ class Standing:
         parts = [f"{looks_words('Looks Pareto optimal', self.pareto_names, self.setting.limits)}."]
         parts += [states] if states else []
         parts += breaking_words(self.reasons)
-        parts += tied_words(self.near_ties, self.all_equal)
+        parts += tied_words(self.near_ties, self.all_equal, self.covered)
         parts.append(f"The closest alternative: {self.evidence.alternative or 'none'}.")
         if self.setting.own:
             return " ".join([*parts, f"{self.setting.rule.name}'s own test at delta {self.delta:g} is not passed yet."])

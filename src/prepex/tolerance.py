@@ -157,3 +157,15 @@ def near_ties(scores: Floats, answer: Bools, slack: Floats) -> list[tuple[int, i
     return [
         (i, j) for i in range(K) for j in range(K) if i != j and answer[i] and close[i, j] and (i < j or not answer[j])
     ]
+
+
+def covered(scores: Floats, answer: Bools, slack: Floats) -> list[tuple[int, int]]:
+    """(i, j) of the answer: j falls behind i by no more than the slack on any facet, and is ahead by more on some. An
+    answer without i would be right within the tolerance, too.
+
+    >>> covered(np.array([[10.0, 1.0], [3.0, 1.1]]), np.array([True, True]), np.array([1.0, 1.0]))
+    [(1, 0)]
+    """
+    ahead = scores[None] - scores[:, None]  # (i, j): how far j is ahead of i
+    over = np.all(ahead >= -slack, axis=2) & np.any(ahead > slack, axis=2) & np.outer(answer, answer)
+    return [(int(i), int(np.argmax(over[i]))) for i in np.flatnonzero(over.any(axis=1))]

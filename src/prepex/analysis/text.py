@@ -19,17 +19,17 @@ STATE = {"in": "in", "out": "out", "open": "open", None: "-"}
 MOST = 12
 
 
-def cell(mean: float, spread: float, factor: bool) -> str:
-    """A mean and the spread of single trials beside it.
+def cell(mean: float, spread: float, factor: bool, n: int = 1) -> str:
+    """A mean to what n trials say of it, and the spread of single ones beside it.
 
-    >>> cell(61.234, 2.5, False), cell(3.1, 1.25, True), cell(3.1, math.nan, False)
-    ('61.2 ± 2.5', '3.1 times/over 1.25', '3.1')
+    >>> cell(61.234, 2.5, False), cell(61.234, 2.5, False, 5000), cell(3.1, 1.25, True), cell(3.1, math.nan, False)
+    ('61.2 ± 2.5', '61.23 ± 2.5', '3.1 times/over 1.25', '3.1')
     """
     if math.isnan(spread):
         return number(mean)
     if factor:
         return f"{number(mean)} times/over {number(spread, 3)}"
-    return measured(mean, spread) if spread > 0.0 else number(mean)
+    return measured(mean, spread, sure=spread / math.sqrt(n)) if spread > 0.0 else number(mean)
 
 
 def rows(found: Analysis) -> list[list[str]]:
@@ -39,7 +39,7 @@ def rows(found: Analysis) -> list[list[str]]:
         [
             arm.name,
             f"{arm.n:,}",
-            *(cell(mean, spread, log) for mean, spread, log in zip(arm.mean, arm.spread, logs, strict=True)),
+            *(cell(mean, spread, log, arm.n) for mean, spread, log in zip(arm.mean, arm.spread, logs, strict=True)),
             "yes" if arm.front else "",
             STATE[arm.state],
             "" if arm.probability is None else chance(arm.probability),

@@ -129,7 +129,7 @@ def status(found: Status, check: NoiseCheck | None = None, *, as_json: bool) -> 
         console.print(escape(f"{told} ({b.arm}, {b.actor}, since {b.since})"))
     if found.clock is not None:
         console.print(escape(f"Mind that {found.clock}."))
-    for words in tied_words(answer.near_ties, found.warning is not None):
+    for words in tied_words(answer.near_ties, found.warning is not None, answer.covered):
         console.print(escape(words))
     extra = {"leases ended": found.lapsed, "late": found.late, "voided": found.voided, "corrected": found.corrected}
     extra["imported"] = found.imported

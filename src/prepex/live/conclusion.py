@@ -20,7 +20,8 @@ def final_answer(standing: Standing, believed: Belief | None, n_pulls: int) -> R
         own_answer(standing.course, answer)
         names = tuple(arms[k] for k in answer.nonzero()[0])
     status: Status = "heuristic" if not proven else "posterior" if setting.posterior else "certified"
-    given = names, arms, (), standing.delta, n_pulls, standing.near_ties, standing.reasons
+    level = standing.near_ties, standing.covered
+    given = names, arms, (), standing.delta, n_pulls, *level, standing.reasons
     return Recommendation(status, *given, states_of(arms, names, range(len(arms))), _chances(believed))
 
 
@@ -39,6 +40,7 @@ def open_answer(
         delta,
         n_pulls,
         () if standing is None else standing.near_ties,
+        () if standing is None else standing.covered,
         {} if standing is None else standing.reasons,
         states_of(arms, looks, _agreed(setting, delta, looks, decided, believed)),
         _chances(believed),

@@ -64,10 +64,10 @@ def _why_stopped(progress: Progress, answer: Recommendation) -> str:
             size = in_words(tolerance, progress.labels.objectives)
             meet = "" if limits is None else " that meets the limits"
             parts.append(
-                f"Every option listed is at most the tolerance ({size}) behind any other{meet}, every option left "
-                f"out{meet} is matched by a listed one within the tolerance."
+                f"No option{meet} is ahead of a listed one by more than the tolerance ({size}) in everything at once, "
+                f"and every option left out{meet} is matched by a listed one within it."
             )
-        parts += tied_words(answer.near_ties, warning_of(progress) is not None)
+        parts += tied_words(answer.near_ties, warning_of(progress) is not None, answer.covered)
     if answer.undecided:
         parts.append(_state_words(progress, answer))
     if later:

@@ -19,8 +19,8 @@ Status = Literal["certified", "posterior", "heuristic", "inconclusive", "running
 class Recommendation:
     """The answer, and how far it can be trusted.
 
-    With a tolerance it is right within it: every option listed is at most the tolerance behind any other, every option
-    left out is matched by a listed one within the tolerance; with limits, among the options that meet them.
+    With a tolerance it is right within it: no option is ahead of a listed one by more than the tolerance in everything,
+    and every option left out is matched by a listed one within it; with limits, among the options that meet them.
 
     status      "certified": wrong with probability at most delta, proven; "posterior": the same on average over a
                 prior; "heuristic": stopped by a threshold without proof; "inconclusive": the budget ended first;
@@ -28,6 +28,8 @@ class Recommendation:
     arms        the arms that look Pareto optimal
     decided     the arms whose status is settled at this delta, in or out; undecided: the others
     near_ties   with a tolerance: pairs of an arm of the answer and another that look equal within it
+    covered     with a tolerance: (arm, other), both of the answer: the other looks at least as good in everything
+                within it, and better by more in something, so that an answer without the arm would be right as well
     reasons     with limits: of each arm, why it is in the answer or not
     states      of each arm of the experiment, in its order: "in" the answer or "out" of it for good, or "open"
     probabilities   of each arm, as `Experiment.probabilities`; None where they are not known yet
@@ -40,6 +42,7 @@ class Recommendation:
     delta: float
     n_pulls: int
     near_ties: tuple[tuple[str, str], ...] = ()
+    covered: tuple[tuple[str, str], ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict, hash=False)
     states: tuple[State, ...] = ()
     probabilities: tuple[float, ...] | None = None

@@ -70,7 +70,8 @@ def restored(progress: Progress, snapshot: bytes) -> Progress:
 def _read_answer(given: Any, labels: Labels) -> Recommendation:
     fields: dict[str, Any] = dict(given)
     fields |= {name: tuple(fields[name]) for name in ("arms", "decided", "undecided")}
-    fields["near_ties"] = tuple((one, other) for one, other in fields.get("near_ties", ()))
+    for name in ("near_ties", "covered"):
+        fields[name] = tuple((one, other) for one, other in fields.get(name, ()))
     decided = {k for k, name in enumerate(labels.arms) if name in fields["decided"]}
     fields["states"] = states_of(labels.arms, fields["arms"], decided)
     chances = fields.get("probabilities")

@@ -1,5 +1,6 @@
 """The answer of a race in words: which options are worth keeping, and what each gives for what it takes."""
 
+import math
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -22,15 +23,18 @@ def compared(name: str, one: Value, other: Value) -> str | None:
     >>> fast, slow = (Value(mean, 0.01, "s", True, False) for mean in (1.0, 2.1))
     >>> compared("time", fast, slow), compared("loss", slow, fast), compared("time", fast, fast)
     ('2.1x faster', 'loss 2.1x as high', None)
+    >>> compared("memory", *(Value(mean, 1e-5, "B", True, False) for mean in (1.00002, 1.0)))
+    '1.00002x more memory'
     """
-    if one.mean == other.mean:
+    if math.isclose(one.mean, other.mean, rel_tol=1e-9, abs_tol=0.0):
         return None
     less, more = COMPARED.get("output" if name.startswith("size:") else name, ("", ""))
     high, low = max(one.mean, other.mean), min(one.mean, other.mean)
     word = less if one.mean < other.mean else more
     if low > 0.0:
         ratio = high / low
-        size = f"{number(ratio, 2 if ratio >= 1.1 else 4)}x"
+        # Next to 1 with two digits of what is above it.
+        size = f"{number(ratio, 2) if ratio >= 1.1 else number(1.0 + float(f'{ratio - 1.0:.1e}'), 12)}x"
         if word:
             return f"{size} {word}"
         return f"{name} {size} as {'high' if one.mean > other.mean else 'low'}"
@@ -89,9 +93,15 @@ def tie_words(view: View) -> list[str]:
         return []
     ties = view.status.recommendation.near_ties
     lines = [f"Level within the tolerance: {first_few([f'{one} and {other}' for one, other in ties])}."] if ties else []
+    if also := view.status.recommendation.covered:
+        pairs = first_few([f"{one} ({other})" for one, other in also])
+        lines.append(
+            f"Kept, though another that is kept is at least as good in everything, within the tolerance: {pairs}."
+        )
     spared = [row.option for row in view.rows if row.state == "out" and (row.probability or 0.0) > 0.5]
     if view.done and spared:
-        lines.append(f"Left out, as one that is kept does as well within the tolerance: {first_few(spared)}.")
+        why = "as one that is kept is at least as good, within the tolerance, in everything"
+        lines.append(f"Left out, {why}: {first_few(spared)}.")
     if ties and not view.done:
         kept = {*view.status.recommendation.arms, *(name for tie in ties for name in tie)}
         near = [row.option for row in view.rows if row.option not in kept and (row.probability or 0.0) > 0.5]

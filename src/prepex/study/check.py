@@ -247,7 +247,7 @@ def _check_tests(
 
 def _precision(design: Design, facts: Facts, coarse: float) -> Precision:
     """How far e, and values with their prices, may be off: more if outcomes are large beside the noise of a mean."""
-    peak = np.abs(design.W) @ facts.reach + np.abs(design.levels(facts.origin))
+    peak = facts.reach @ np.abs(design.W.T) + np.abs(design.levels(facts.origin))
     sample = facts.late if facts.late is not None else facts.whole
     var = design.var if design.laws is None else check_laws.variances(design.laws, design.W, facts.pilot or facts.whole)
     noise = np.sqrt(var / sample.n[:, None])

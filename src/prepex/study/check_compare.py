@@ -89,8 +89,8 @@ def _compare_part(part: Document, of: str, k: int, design: Design, facts: Facts,
     wanted = {
         "means": (sample.mean[k] + origin, _rounding(n), facts.peak),
         "scores": (sample.score[k] + design.W @ origin, _rounding(n), sizes @ facts.peak),
-        "squares": (sample.square[k] * unknown, SQUARES, 1e-4 * n * facts.reach**2 * unknown),
-        "score_squares": (sample.line[k], SQUARES, 1e-4 * n * (sizes @ facts.reach) ** 2),
+        "squares": (sample.square[k] * unknown, SQUARES, 1e-4 * n * facts.reach[k] ** 2 * unknown),
+        "score_squares": (sample.line[k], SQUARES, 1e-4 * n * (sizes @ facts.reach[k]) ** 2),
     }
     for name, (value, tolerance, size) in wanted.items():
         if name in part:

@@ -50,6 +50,8 @@ class Stars:
         self.own: Links = [(-1, row) for row in range(m, len(design.W))]
         self.covariance, self.laws = design.covariance, [law for law, _ in design.laws or ()]
         K, L = self.M.shape
+        # The arm that is nearest to where means are counted from: whoever is far loses digits of its own only.
+        self.base = self.M[np.abs(self.M).max(axis=1).argmin()]
         self.scale, self.cap = np.ones((K, L)), np.full(K, np.inf)
         self.solved = 0
         for q, (law, known) in enumerate(design.laws or ()):
@@ -83,7 +85,7 @@ class Stars:
         here = all(self._holds(hub, link) for link in fixed)
         if not links or not here or not self._somewhere(hub, links):
             nothing = math.inf if self.joint or not here else NOWHERE
-            return 0.0 if here and not links else nothing, self.S[hub] - self.W @ self.M[0]
+            return 0.0 if here and not links else nothing, self.S[hub] - self.W @ self.base
         if self.plain:
             return self._pooled(hub, links)
         y, value = np.zeros(len(links)), 0.0
@@ -131,7 +133,7 @@ class Stars:
         """(what one constraint costs, the hub's scores there), by the slope of its dual."""
         lacks, ways = self._lacks(hub, link), self._ways(hub, link)
         if lacks <= 0:
-            return 0.0, self.S[hub] - self.W @ self.M[0]
+            return 0.0, self.S[hub] - self.W @ self.base
 
         def moved(y: float, k: int, q: int, part: float) -> float:
             return tilted(self.laws[q], float(self.M[k, q]), -y * part / self.N[k], float(self.scale[k, q]))
@@ -146,13 +148,13 @@ class Stars:
                 slope -= part * (x - mu)
             return value + y * slope, slope
 
-        y, x_hub = peak(at), self.M[hub] - self.M[0]
+        y, x_hub = peak(at), self.M[hub] - self.base
         if y == math.inf:
             return 0.0, self.W @ x_hub
         value, slope = at(y)
         for k, q, part in ways:
             if k == hub:
-                x_hub[q] = moved(y, k, q, part) - self.M[0, q]
+                x_hub[q] = moved(y, k, q, part) - self.base[q]
         # A Poisson mean of 0 moves for a price that is the same all the way, or not at all.
         zeros = [way for way in ways if self.laws[way[1]] == "poisson" and self.M[way[0], way[1]] == 0 and way[2] > 0]
         if slope > 1e-9 * lacks and zeros:
@@ -199,7 +201,7 @@ class Stars:
         value, x_hub, soft_hub = self._moved(hub, y @ facets, stuck)
         left, Q = self.slack[chosen] - facets @ x_hub, facets @ soft_hub @ facets.T
         limits = ends < 0
-        left[limits] += self.level[chosen][limits] - facets[limits] @ self.M[0]
+        left[limits] += self.level[chosen][limits] - facets[limits] @ self.base
         for a in sorted({a for a, _ in links if a >= 0}):
             own = np.flatnonzero(ends == a)
             cost, x, soft = self._moved(a, -y[own] @ facets[own], stuck)
@@ -209,8 +211,8 @@ class Stars:
         return (value + float(y @ left) if math.isfinite(value) else -math.inf), left, Q, self.W @ x_hub
 
     def _moved(self, k: int, push: Floats, stuck: float) -> tuple[float, Floats, Floats]:
-        """(N d(M, x), x, dx / dpush) of an arm; means are taken from those of the first arm, which changes no left."""
-        base = self.M[0]
+        """(N d(M, x), x, dx / dpush) of an arm; means are taken from those of one arm, which changes no left."""
+        base = self.base
         if not self.laws:
             shift = self.covariance[k] @ push / self.N[k]
             return 0.5 * float(push @ shift), self.M[k] - base + shift, self.covariance[k] / self.N[k]
@@ -252,7 +254,7 @@ class Stars:
                 cost += sum(
                     self.N[k] * divergence(self.laws[q], float(self.M[k, q]), x, float(self.scale[k, q])) for k in pool
                 )
-        return cost, scores - self.W @ self.M[0]
+        return cost, scores - self.W @ self.base
 
     def remove(self, i: int, j: int, held: bool) -> float:
         """j comes to dominate i, by as much as matters; `held`: and to meet the limits."""
@@ -288,9 +290,9 @@ class Stars:
     def add(self, j: int, front: Iterable[int], ceiling: float) -> float:
         """j comes to be in the answer; exact below the ceiling."""
         front = list(front)
-        rest = self.S[front] - self.W @ self.M[0]
+        rest = self.S[front] - self.W @ self.base
         best = min(float(self.cap[[j, *front]].min()), ceiling)
-        size, certain = 1e-12 * (np.abs(self.S).max(axis=0) + 1e-300), self.exact[: len(self.W)]
+        certain = self.exact[: len(self.W)]
         # What nothing moves is compared as it is; where nothing is noise, to be level is not to escape.
         gap = self.S[front] - self.S[j] + self.slack[: len(self.W)]
         fixed = gap >= -(self.off[front] + self.off[j])[:, : len(self.W)]
@@ -300,7 +302,7 @@ class Stars:
             return math.inf
         while nodes and best > 0:
             links = nodes.pop()
-            value, scores = self.value(j, links) if links else (0.0, self.S[j] - self.W @ self.M[0])
+            value, scores = self.value(j, links) if links else (0.0, self.S[j] - self.W @ self.base)
             if value >= NOWHERE and links == self.own:
                 cap = float(self.cap[[j, *front]].min())
                 return cap if value < math.inf else value
@@ -309,6 +311,8 @@ class Stars:
                 continue
             left = rest - scores + self.slack[: len(self.W)]
             left[[front.index(a) for a, _ in links if a >= 0]] = 0.0
+            # To the digits of the two that are compared, and of where the hub has been moved.
+            size = 1e-12 * (np.maximum(np.abs(rest), np.abs(scores)) + np.abs(self.S[j]) + 1e-300)
             above = np.where(certain, fixed, left > size).all(axis=1)
             above[[front.index(a) for a, _ in links if a >= 0]] = False
             if not above.any():

@@ -8,7 +8,8 @@ Legend
                          study itself, and means of the pilot as it forms them: where arms are level in the pilot a
                          rounding decides who is ahead, and the prices with it
     peak                 largest outcome of each objective, in size: what the rounding of stated numbers is measured by
-    reach                the same of outcomes less the origin: what the rounding of tests is measured by
+    reach                the same of outcomes less the origin, of each arm (K, L): what the rounding of tests is
+                         measured by, so that one that is far away makes no others level
 """
 
 from collections.abc import Mapping, Sequence
@@ -158,7 +159,7 @@ class Facts:
         each by its own size, however large others are."""
         size = np.abs(self.whole.mean) @ np.abs(design.W.T) + np.abs(design.level)
         alone = np.count_nonzero(design.W, axis=1) == 1
-        common = np.abs(design.W) @ self.reach + np.abs(design.levels(self.origin))
+        common = self.reach @ np.abs(design.W.T) + np.abs(design.levels(self.origin))
         return np.where(design.certain, np.where(alone, 0.0, EXACT * size), TIED * common)
 
     def level_pilot(self, design: Design) -> bool:
@@ -208,7 +209,9 @@ class Facts:
             early = min(2 * early, most)
         over = over and bool(size.sum() >= early)
         pilot, late = (begin(early), sample(order[early:])) if over else (None, None)
-        return cls(sample(order), pilot, late, peak, np.abs(values).max(axis=0, initial=0.0), origin)
+        reach = np.zeros((len(design.arms), values.shape[1]))
+        np.maximum.at(reach, arm, np.abs(values))
+        return cls(sample(order), pilot, late, peak, reach, origin)
 
     @classmethod
     def stated(cls, arms: Sequence[Document], design: Design) -> "Facts":
@@ -219,19 +222,20 @@ class Facts:
         tried = np.flatnonzero(n)
         _require_exact(tried, mean[tried], design)
         peak = np.nan_to_num(np.abs(mean)).max(axis=0)
+        reach = np.tile(peak, (K, 1))
         origin = design.origin(np.nan_to_num(mean[:1]))
         score = check_laws.scores(mean - origin, design.W)
         whole = Sample(n, mean - origin, np.zeros((K, L)), score, np.zeros((K, m)))
         if "after_pilot" not in arms[0]:
             # Whether the pilot is over cannot be seen from the counts alone, but with one arm.
             over = len(arms) == 1 and n.sum() > design.pilot
-            return cls(whole, None, whole if over else None, peak, peak, origin)
+            return cls(whole, None, whole if over else None, peak, reach, origin)
         if design.laws is not None:
             pilot, late = Sample.read(arms, "pilot"), Sample.read(arms, "after_pilot")
             _require_parts(n, mean, pilot, late, design, peak)
             for part in (pilot, late):
                 _require_exact(np.append(tried, tried), np.vstack([mean[tried], part.mean[tried]]), design)
-            return cls(whole, pilot.less(origin, design.W), late.less(origin, design.W), peak, peak, origin)
+            return cls(whole, pilot.less(origin, design.W), late.less(origin, design.W), peak, reach, origin)
         late_n = np.array([arm["after_pilot"]["n"] for arm in arms], dtype=float)
         late_score = np.array([arm["after_pilot"]["scores"] for arm in arms]) - design.W @ origin
         early = n - late_n
@@ -239,7 +243,7 @@ class Facts:
             left = (n[:, None] * score - late_n[:, None] * late_score) / early[:, None]
         nothing, flat = np.zeros((K, L)), np.zeros((K, m))
         parts = Sample(early, nothing, nothing, left, flat), Sample(late_n, nothing, nothing, late_score, flat)
-        return cls(whole, *parts, peak, peak, origin)
+        return cls(whole, *parts, peak, reach, origin)
 
 
 def middle(column: Floats) -> float:

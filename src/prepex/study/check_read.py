@@ -6,6 +6,7 @@ not finite, names that are not known. Nothing but Python and numpy.
 
 import json
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NoReturn
@@ -184,6 +185,6 @@ def words(where: str, value: Any) -> list[str]:
     for name in given:
         if not name.isprintable():
             refuse(where, "names of printable characters", name)
-    if len({*given}) < len(given):
-        refuse(where, "names that differ", given)
+    if len({unicodedata.normalize("NFC", name).strip() for name in given}) < len(given):
+        refuse(where, "names that differ, by more than spaces around them or how letters are composed", given)
     return given

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from prepex.study.check_cone import require_cone
 from prepex.study.check_read import (
@@ -119,13 +120,7 @@ def _require_family(given: Any, K: int, L: int) -> set[str]:
         rows = listing("covariance", given["covariance"])
         stacked = bool(rows) and type(rows[0]) is list and bool(rows[0]) and type(rows[0][0]) is list
         array = numbers("covariance", rows, (K, L, L) if stacked else (L, L)).reshape(-1, L, L)
-        size, other = np.abs(array).max(axis=(1, 2), keepdims=True), np.swapaxes(array, 1, 2)
-        if np.any(np.abs(array - other) > 1e-12 * size + 1e-10 * np.abs(other)):
-            refuse("covariance", "symmetric", given["covariance"])
-        if np.any(np.linalg.eigvalsh(array)[:, 0] <= 1e-12 * size[:, 0, 0]):
-            refuse("covariance", "positive definite", given["covariance"])
-        for variance in np.diagonal(array, axis1=1, axis2=2).ravel().tolist():
-            number("variance", variance, SMALLEST)
+        _require_covariances(array, given["covariance"])
         return {"known"}
     fields("family", given, ("name", "variance"), ("shared",))
     if type(given["variance"]) is str:
@@ -284,6 +279,17 @@ def _require_threshold(given: Any, family: Any, laws: set[str], L: int) -> None:
             _require_conjugate(given["prior"], family, L)
 
 
+def _require_covariances(array: NDArray[np.float64], given: Any) -> None:
+    """Of shape (n, L, L)."""
+    size, other = np.abs(array).max(axis=(1, 2), keepdims=True), np.swapaxes(array, 1, 2)
+    if np.any(np.abs(array - other) > 1e-12 * size + 1e-10 * np.abs(other)):
+        refuse("covariance", "symmetric", given)
+    if np.any(np.linalg.eigvalsh(array)[:, 0] <= 1e-12 * size[:, 0, 0]):
+        refuse("covariance", "positive definite", given)
+    for variance in np.diagonal(array, axis1=1, axis2=2).ravel().tolist():
+        number("variance", variance, SMALLEST)
+
+
 def _require_prior(given: Any, L: int) -> None:
     """One that is a distribution; None where nothing is known of an objective."""
     fields("prior", given, ("mean", "spread", "covariance", "noise", "weight"))
@@ -300,9 +306,7 @@ def _require_prior(given: Any, L: int) -> None:
         for row in listing("covariance", given["covariance"], L):
             for entry in listing("covariance", row, L):
                 number("covariance", entry, whole_too=True)
-        matrix = np.array(given["covariance"], dtype=float)
-        if not np.allclose(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] <= 0.0:
-            refuse("covariance", "symmetric and positive definite", given["covariance"])
+        _require_covariances(np.array([given["covariance"]], dtype=float), given["covariance"])
 
 
 def _require_conjugate(prior: Any, family: Any, L: int) -> None:

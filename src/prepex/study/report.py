@@ -85,7 +85,8 @@ def _answer(picture: dict[str, Any]) -> str:
     tally = ", ".join(f"{answer['states'].count(state):,} {state}" for state in ("in", "out", "open"))
     undecided = f"<br>Open: {_listed(answer['undecided'])}" if answer["undecided"] else ""
     undecided = f"<br>Options: {tally} ({_text(picture['meaning'])}){undecided}"
-    ties = "".join(f"<br>{_text(words)}" for words in tied_words(answer["near_ties"], picture["warning"] is not None))
+    tied = tied_words(answer["near_ties"], picture["warning"] is not None, answer["covered"])
+    ties = "".join(f"<br>{_text(words)}" for words in tied)
     return f'<p class="answer"><strong>{words}</strong><br>{looks}: {names}{undecided}{ties}</p>'
 
 
@@ -181,6 +182,8 @@ def around(arm: dict[str, Any], logs: Sequence[int] = (), units: Sequence[str] =
     ['2 within a factor 1.053']
     >>> around({"mean": [0.0615, 1500.0], "interval": [[0.0563, 0.0672], [1500.0, 1500.0]]}, [0], ["s", "B"])
     ['61.5 ms ± 9.3%', '1,500 B']
+    >>> around({"mean": [0.0548], "interval": [[0.0274, 0.1096]]}, [0], ["s"])
+    ['54.8 ms within a factor 2']
     >>> around({"mean": None, "interval": None}, [0], ["s", "B"])
     []
     """
@@ -198,8 +201,11 @@ def _around(mean: float, ends: Sequence[float], unit: str, log: bool) -> str:
         shown = number(value)
     elif log and word and low > 0.0 and (factor := max(high / value, value / low)) < 2.0:
         return f"{number(value, 3)} {word} ± {number(math.ceil(1e3 * (factor - 1.0) - 1e-6) / 10.0, 3)}%"
+    elif log:
+        shown, _, factor = by_factor(value, low, high).partition(" within")
+        return f"{shown} {word}".rstrip() + (f" within{factor}" if factor else "")
     else:
-        shown = (by_factor if log else within)(value, low, high)
+        shown = within(value, low, high)
     return f"{shown} {word}".rstrip()
 
 
