@@ -85,7 +85,8 @@ REFUSED = [
     ([better((1, 2), (1, 2))], "two different outcomes"),
     ([better((1, 2, 3), (1, 2, 4))], "statement 1 must have shape"),
     ([better({"a": 1}, {"a": 2})], "statement 1 must have 'a', 'b', got no 'b'"),
-    ([better((0, 0), (1, 1))], "less of everything is better"),
+    ([better((0, 0), (1, 1))], r"statement 1: .* says that what is worse in everything is better: take it back"),
+    ([better((0, 1), (1, 1))], "says that what is worse wherever the two differ is better"),
     ([neither((1, 1), (0, 0))], "settled by the objectives"),
     ([better((1, 0), (0, 1)), neither((2, 0), (0, 2))], "contradict each other"),
 ]
@@ -95,6 +96,11 @@ REFUSED = [
 def test_what_cannot_be_said(said, words):
     with pytest.raises(InputError, match=words):
         Cone.from_preferences(("a", "b"), said)
+
+
+def test_worse_in_everything_is_more_of_a_cost():
+    with pytest.raises(InputError, match="what is worse in everything"):
+        Cone.from_preferences(("strength", "cost"), [better((50, 20), (60, 10))], minimise=("cost",))
 
 
 def test_words_of_cones():
