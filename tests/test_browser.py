@@ -14,7 +14,7 @@ from selenium.webdriver.support.ui import Select, WebDriverWait
 from typer.testing import CliRunner
 
 from benchmarks.browser import browser, resize, server, set_dark
-from prepex import Gaussian, LogNormal, Product, Study
+from prepex import Gaussian, LogNormal, Product, Study, analyse
 from prepex.cli import app
 from prepex.numerals import apart, by_factor, measured, number, within
 from prepex.server.access import Keys
@@ -518,6 +518,37 @@ def test_numbers_read_as_in_the_reports(page):
         size = abs(a) or 1.0
         expected.append(by_factor(size, size / (1 + e / 3), size * (1 + e / 4)))
         assert texts == expected, (a, b, e)
+
+
+def test_tables_of_reports_are_read_on_narrow_pages(driver, tmp_path):
+    """Wide tables scroll in their place: names keep their lines, and nothing sticks to the box above."""
+    rng = np.random.default_rng(3)
+    names, objectives = ("gzip -1", "gzip -9 --rsyncable", "xz -0"), ("time", "output size", "memory")
+    given = {"arms": names, "objectives": objectives, "family": Gaussian(variance=1.0), "at_least": {"time": -9.0}}
+    study = Study.create(tmp_path / "t.db", "levels", **given, threshold="heuristic")
+    for _ in range(30):
+        if (ticket := study.ask()) is not None:
+            study.tell(ticket, 1000.0 + rng.normal(size=3))
+    study.report(tmp_path / "study.html")
+    rows = [[name, *(5.0 * k + rng.normal(size=3))] for _ in range(5) for k, name in enumerate(names)]
+    table = {"arm": [row[0] for row in rows], **{q: [row[k] for row in rows] for k, q in enumerate(objectives, 1)}}
+    analyse(table).report(tmp_path / "table.html")
+    resize(driver, 500, 900)
+    driver.get((tmp_path / "study.html").as_uri())
+    lines = """return [...document.querySelectorAll(".scroll td:nth-child(2)")].map((cell) => {
+        const inside = document.createRange(); inside.selectNodeContents(cell);
+        return new Set([...inside.getClientRects()].map((box) => Math.round(box.top))).size; })"""
+    assert driver.execute_script(lines) == [1, 2, 1]
+    wide = "const of = document.documentElement; return of.scrollWidth - of.clientWidth"
+    assert driver.execute_script(wide) == 0
+    assert driver.execute_script(
+        "const box = document.querySelector('.scroll'); return box.scrollWidth > box.clientWidth"
+    )
+    driver.get((tmp_path / "table.html").as_uri())
+    apart = """const [box, table] = [".answer", ".scroll"].map((css) => document.querySelector(css));
+        return table.getBoundingClientRect().top - box.getBoundingClientRect().bottom"""
+    assert driver.execute_script(apart) >= 12 and driver.execute_script(wide) == 0
+    driver.get("about:blank")
 
 
 def test_times_on_a_log_scale(page, storage):

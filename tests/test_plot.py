@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
-from prepex import Cone, Experiment, Gaussian, Problem, Study, analyse
+from prepex import Cone, Experiment, Gaussian, Problem, Study, analyse, one
 from prepex.instances import covboost, snw
 from prepex.plot import fronts
 from prepex.study import figures
@@ -37,8 +38,9 @@ def test_the_legend_stays_on_the_picture(n):
 
 
 def test_a_long_name_in_the_legend_is_wrapped():
-    cone = Cone(Cone.angle(120).facets, ", ".join(["a long name of a cone"] * 12))
-    figure = fronts(snw(), [cone])
+    names = (" ".join(["a long name of an objective"] * 9), "cost")
+    cone = Cone.tradeoffs(names, one("cost").is_worth(at_least=2, of=names[0]))
+    figure = fronts(Problem(np.eye(2), family=Gaussian(variance=1.0), objectives=names, cone=cone))
     figure.draw_without_rendering()
     box = figure.legends[0].get_window_extent()
     assert 0 <= box.x0 < box.x1 <= figure.bbox.x1
@@ -176,3 +178,52 @@ def test_an_experiment_draws_itself(tmp_path):
         other = Experiment(("a", "b"), L, family=family)
         other.tell_many([("a", [1.0] * L), ("b", [0.0] * L)])
         assert len(other.plot().axes) == max(1, L if L == 3 else 1)
+
+
+def test_names_on_the_left_stand_next_to_their_points():
+    """Their width is estimated: what is estimated must not stand between a name and its point."""
+    figure = fronts(snw(), [Cone.angle(90), Cone.angle(120)])
+    axes = figure.axes[0]
+    figure.draw_without_rendering()
+    point, sides = 1.0 / 72.0 * figure.dpi, set()
+    for text in axes.texts:
+        # Of the letters alone, without the line that leads to the point.
+        box, (x, _) = Text.get_window_extent(text), axes.transData.transform(text.xy)
+        sides.add(text.get_ha())
+        if text.get_ha() == "right":
+            assert 4.0 * point < x - box.x1 < 6.5 * point, text
+        elif text.get_ha() == "left":
+            assert 4.0 * point < box.x0 - x < 6.5 * point, text
+        else:
+            assert abs((box.x0 + box.x1) / 2.0 - x) < 1.0 * point, text
+    assert {"left", "right"} <= sides
+
+
+def lines_at(axes):
+    """Where dashed lines cross the axes: across, up."""
+    dashed = [line for line in axes.lines if line.get_linestyle() == "--"]
+    return [line.get_xdata()[0] for line in dashed if line.get_xdata()[0] == line.get_xdata()[1]], [
+        line.get_ydata()[0] for line in dashed if line.get_ydata()[0] == line.get_ydata()[1]
+    ]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_limits_are_lines_in_pictures_of_tables_and_experiments(n):
+    rng = np.random.default_rng(n)
+    names = ("gain", "cost", "time", "size")[:n]
+    arms = [f"arm {k}" for k in range(4) for _ in range(8)]
+    table = {"arm": arms, **{name: rng.normal(5.0 + np.repeat(range(4), 8), 0.3) for name in names}}
+    given = {"at_least": {"gain": 6.5}} | ({"at_most": {"cost": 20.0}} if n > 1 else {})
+    live = Experiment(4, names, family=Gaussian(variance=0.1), minimise=names[1:2], threshold="heuristic", **given)
+    for k in range(4):
+        live.tell(k, [5.0 + k] * n)
+    for figure in (analyse(table, minimise=names[1:2], family="gaussian(0.1)", **given).plot(), live.plot()):
+        words = [text.get_text() for text in figure.legends[0].get_texts()]
+        assert ("limit" in words) == (n < 4)
+        if n < 4:
+            axes = figure.axes[0]
+            assert lines_at(axes) == ([6.5], [20.0] if n > 1 else [])
+            # They are seen, though no option is as far.
+            assert n == 1 or axes.get_ylim()[1] > 20.0
+    if n < 4:
+        assert "limit" not in str(analyse(table, family="gaussian(0.1)").plot().legends[0].get_texts())

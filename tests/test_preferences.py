@@ -1,17 +1,21 @@
 """Statements about pairs of outcomes, the cone they make, and the dialogue."""
 
 import json
-from itertools import combinations
+import re
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from scipy.optimize import linprog, nnls
 from typer.testing import CliRunner
 
 import prepex as px
-from prepex import ClashError, Cone, Dialogue, InputError, better, neither
+from prepex import ClashError, Cone, Dialogue, InputError, better, document, neither
+from prepex.agreement import fitted
 from prepex.cli import app
+from prepex.labels import Labels
 from prepex.preferences import find_clash, in_words
+from prepex.units import Units
 
 
 def clashes(d):
@@ -81,7 +85,8 @@ REFUSED = [
     ([better((1, 2), (1, 2))], "two different outcomes"),
     ([better((1, 2, 3), (1, 2, 4))], "statement 1 must have shape"),
     ([better({"a": 1}, {"a": 2})], "statement 1 must have 'a', 'b', got no 'b'"),
-    ([better((0, 0), (1, 1))], "less of everything is better"),
+    ([better((0, 0), (1, 1))], r"statement 1: .* says that what is worse in everything is better: take it back"),
+    ([better((0, 1), (1, 1))], "says that what is worse wherever the two differ is better"),
     ([neither((1, 1), (0, 0))], "settled by the objectives"),
     ([better((1, 0), (0, 1)), neither((2, 0), (0, 2))], "contradict each other"),
 ]
@@ -93,13 +98,115 @@ def test_what_cannot_be_said(said, words):
         Cone.from_preferences(("a", "b"), said)
 
 
+def test_worse_in_everything_is_more_of_a_cost():
+    with pytest.raises(InputError, match="what is worse in everything"):
+        Cone.from_preferences(("strength", "cost"), [better((50, 20), (60, 10))], minimise=("cost",))
+
+
 def test_words_of_cones():
     assert (
         Cone.angle(60).words(("a", "b")).startswith("More a alone is not better: for 1 it takes at least 0.268 more b.")
     )
     three = Cone.tradeoffs(("a", "b", "c"), px.one("a").is_worth(at_least=3, of="c"))
-    assert three.words() == "Accepts up to 3 less c for 1 more a. Nothing else is given up."
+    assert three.words(minimise=()) == "Accepts up to 3 less c for 1 more a. Nothing else is given up."
     assert in_words(neither((1.0,), (2.0,)), ("x",)) == "neither of (x 1) and (x 2) is clearly better"
+
+
+FLIGHTS = ("speed", "range", "price")
+
+
+def test_words_say_what_several_objectives_are_exchanged_for_together():
+    """Pairs alone would call it the usual order, which it is not."""
+    said = [better((10, 50, 5), (9, 60, 6))]
+    cone = Cone.from_preferences(FLIGHTS, said, minimise=("price",))
+    assert cone.words() == "Accepts up to 10 less range for 1 more speed together with 1 less price."
+    more = [*said, better((10, 50, 5), (11, 40, 8)), better((8, 70, 5.5), (10, 50, 5))]
+    words = Cone.from_preferences(FLIGHTS, more, minimise=("price",)).words()
+    assert "Accepts up to 0.1 less speed for 1 more range." in words and "Nothing else" not in words
+    assert "Accepts up to 0.1 less speed together with 0.025 more price for 1 more range." in words
+    even = Cone.from_facets([[1, 0.2, 0.2], [0.2, 1, 0.2], [0.2, 0.2, 1]]).words("abc", minimise=())
+    assert even.count("together") == 3
+    assert even.endswith("Accepts up to 0.167 less a together with 0.167 less b for 1 more c.")
+    wide = Cone.from_facets(np.eye(8) + 0.02).words()
+    assert "And 2 more of this kind." in wide and " together for 1 more objective 0." in wide
+
+
+def test_words_of_cones_without_the_objectives_themselves():
+    """More of one alone need not be better: what comes with it is said only where that is enough."""
+    narrow = Cone.from_facets([[1, -0.2, -0.2], [-0.2, 1, -0.2], [-0.2, -0.2, 1]]).words("abc")
+    assert "at least" not in narrow and "Better is also 1 more a together with 0.25 more b" not in narrow
+    assert "Better is also 1 more a, 0.25 more b and 0.25 more c together." in narrow
+    slit = Cone.from_rays([[-0.2, 1.0], [-0.1, 1.0]]).words("ab")
+    assert "Accepts 0.2 less a for 1 more b. Accepts 0.1 less a for 1 more b." in slit
+
+
+def test_words_are_the_whole_cone():
+    """Whatever a random cone calls better is made up of what its words say."""
+    from prepex.cone_words import AS_GOOD, NOTHING_ELSE
+
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        L = int(rng.integers(2, 5))
+        rows = rng.random((L, L)) * (rng.random((L, L)) < 0.5) + np.eye(L)
+        cone = Cone.from_facets(rows)
+        words = cone.words(minimise=())
+        pairs = list(np.eye(L))
+        for a, b in permutations(range(L), 2):
+            ends = [0.0, 1e6]
+            while ends[1] - ends[0] > 1e-10 * max(ends[1], 1e-3):
+                middle = sum(ends) / 2
+                ends[not cone.contains(np.eye(L)[a] - middle * np.eye(L)[b])] = middle
+            pairs.append(np.eye(L)[a] - ends[0] * np.eye(L)[b])
+        made_up = all(nnls(np.array(pairs).T, ray)[1] < 1e-5 for ray in cone.rays)
+        assert (words == AS_GOOD) == (cone.rays.min() > -1e-9)
+        assert ("together" in words) == (not made_up)
+        assert made_up or NOTHING_ELSE not in words
+
+
+def test_words_of_any_units():
+    """In these units the rate is no more than rounding, and rounding would be a rate."""
+    cone = Cone.from_preferences(("strength", "cost"), [better((60e6, 15e-6), (55e6, 12e-6))], minimise=("cost",))
+    words = "Accepts up to 6e-13 more cost for 1 more strength. Nothing else is given up."
+    assert cone.words() == cone.ordered(("cost", "strength")).words() == words
+
+
+def test_a_cone_is_described_with_the_signs_that_it_was_made_with():
+    from prepex.plot import draw_cone
+
+    names, turned = ("strength", "cost"), "Every objective is counted so that more is better."
+    cone = Cone.from_preferences(names, [better((60, 15), (55, 12))], minimise=("cost",))
+    words = "Accepts up to 0.6 more cost for 1 more strength. Nothing else is given up."
+    assert cone.words() == cone.words(minimise=("cost",)) == cone.words(minimise=(1,)) == words
+    assert cone.words(("Festigkeit", "Preis")).startswith("Accepts up to 0.6 more Preis for 1 more Festigkeit.")
+    assert cone.minimise == cone.ordered(("cost", "strength")).minimise == ("cost",)
+    assert f"{words} Below, every objective is counted so that more is better." in cone._repr_html_()
+    # Read from a document it has no names and no signs, until it meets objectives that have them.
+    read = document.cone(document.of_cone(cone))
+    assert read.words(names).endswith(turned)
+    assert fitted(read, Labels.make((2, 2), objectives=names, minimise=("cost",)), Units()).words() == words
+    rates = Cone.tradeoffs(names, px.one("strength").is_worth(at_least=2, of="cost"))
+    assert rates.words() == f"Accepts up to 2 less cost for 1 more strength. Nothing else is given up. {turned}"
+    assert rates.words(minimise=("cost",)).startswith("Accepts up to 2 more cost") and turned in rates._repr_html_()
+    for made, given, low in ((cone, {}, -1.0), (cone, {"minimise": ()}, 0.0), (rates, {"minimise": "cost"}, -1.0)):
+        figure = draw_cone(made, **given)
+        better_at = next(text for text in figure.axes[0].texts if text.get_text() == "better").xy
+        assert (better_at[1] < 0.0) == (low < 0.0) and figure.get_suptitle() == ""
+    assert draw_cone(rates).get_suptitle() == turned
+    with pytest.raises(InputError, match="minimise"):
+        draw_cone(rates, minimise=("costs",))
+
+
+def test_better_and_worse_stand_apart_in_pictures_of_wide_cones():
+    from prepex.plot import draw_cone
+
+    for degrees in (20, 90, 150, 179.9):
+        cone = Cone.angle(degrees)
+        places = re.findall(r'<text x="(-?\d+)" y="(-?\d+)">(?:better|worse)', cone._repr_html_())
+        (x, y), (a, b) = [(int(across), int(up) - 3) for across, up in places]
+        assert x > 15 and y < -15 and a < -15 and b > 15
+        texts = {text.get_text(): text.xy for text in draw_cone(cone).axes[0].texts}
+        assert min(texts["better"]) > 0.2 and max(texts["worse"]) < -0.2
+        assert not cone.contains(texts["neither"]) and not cone.contains(-np.array(texts["neither"]))
 
 
 def hidden(rng, L):

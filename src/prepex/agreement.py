@@ -10,6 +10,7 @@ Legend
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -43,6 +44,10 @@ def fitted(cone: Cone, labels: Labels, units: Units) -> Cone:
         raise InputError(f"name of a cone must list these objectives, {', '.join(labels.objectives)}, got {order.name}")
     if order.statements:
         _require_statements(order, labels, units)
+        if order.minimise is None:
+            # Read from a document, which does not say it; now it is known.
+            sizes = scale_of(differences(checked(order.statements, labels.objectives), labels.signs, units.logs))
+            order = replace(order, objectives=labels.objectives, minimise=labels.minimise, _scale=tuple(sizes.tolist()))
     return order
 
 

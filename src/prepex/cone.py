@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from prepex import _checks, _named, markup
 from prepex._checks import Floats
 from prepex._given import are_positions
-from prepex.cone_words import as_html, rates_in_words
+from prepex.cone_words import AS_GOOD, COUNTED, as_html, rates_in_words
 from prepex.errors import InputError, InputTypeError, shown
 from prepex.facets import (
     SAME,
@@ -50,6 +50,7 @@ class Cone:
     name         how it was made, for tables; may be empty
     objectives   the names of the columns of `facets`, if it was made from names: what it is given to goes by them
     statements   what was said about pairs of outcomes, if it was made from that
+    minimise     which objectives are costs, where that is known: of a cone from preferences; else None
 
     >>> cone = Cone.angle(120)
     >>> cone.dominates([2.0, 0.9], [1.0, 1.0])
@@ -64,6 +65,9 @@ class Cone:
     statements: tuple[Statement, ...] = field(default=(), repr=False)
     # Are its columns labelled 0, 1, 2, ...? Positions, unless objectives have such names.
     _numbered: bool = field(default=False, repr=False)
+    minimise: tuple[str, ...] | None = field(default=None, repr=False)
+    # A size of differences in each objective, for words; None: they have no sizes of their own.
+    _scale: tuple[float, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         given = self.facets
@@ -127,7 +131,9 @@ class Cone:
             Statement(tuple(s.one[k] for k in order), tuple(s.other[k] for k in order), s.clear)
             for s in self.statements
         )
-        return Cone(frozen(self.facets[:, order]), name, known, said)
+        costs = None if self.minimise is None else tuple(name for name in known if name in self.minimise)
+        scale = None if self._scale is None else tuple(self._scale[k] for k in order)
+        return Cone(frozen(self.facets[:, order]), name, known, said, minimise=costs, _scale=scale)
 
     def _places(self) -> tuple[str, ...]:
         return tuple(map(str, range(self.n_objectives)))
@@ -145,7 +151,10 @@ class Cone:
 
     def _repr_html_(self) -> str:
         """Facets, words, and for two objectives a picture: up and right are better."""
-        told = self.words() + (" Every objective is counted so that more is better." if self.name else "")
+        told = self.words()
+        if COUNTED not in told:
+            # The facets and the picture know no costs, whatever the words do.
+            told += f" Below, {COUNTED[0].lower()}{COUNTED[1:]}" if self.minimise else f" {COUNTED}"
         return as_html(repr(self), told, self.facets, self.rays if self.n_objectives == 2 else None, self._heads())
 
     def __repr__(self) -> str:
@@ -248,7 +257,7 @@ class Cone:
         >>> cone = Cone.from_preferences(
         ...     ("strength", "cost"), [better((60, 15), (55, 12))], minimise=("cost",)
         ... )
-        >>> print(cone.words(minimise=("cost",)))
+        >>> print(cone.words())
         Accepts up to 0.6 more cost for 1 more strength. Nothing else is given up.
         """
         named = _checks.listed("objectives", objectives, "names")
@@ -269,21 +278,44 @@ class Cone:
             facets = facets + 1e-12 * facets.mean(axis=0)
         facets = facets / scale
         facets /= np.linalg.norm(facets, axis=1, keepdims=True)
-        return cls(frozen(facets), f"preferences({', '.join(known)})", known, said)
+        known_costs = tuple(known[q] for q in sorted(costs))
+        name, sizes = f"preferences({', '.join(known)})", tuple(scale.tolist())
+        return cls(frozen(facets), name, known, said, minimise=known_costs, _scale=sizes)
 
-    def words(self, objectives: Sequence[str] | None = None, *, minimise: Iterable[str | int] = ()) -> str:
+    def words(self, objectives: Sequence[str] | None = None, *, minimise: Iterable[str | int] | None = None) -> str:
         """What the cone calls better, in plain words: how much of one objective is given up for another.
+
+        `minimise` says which objectives are costs; a cone from preferences knows them. Where nobody says it, the words
+        say how it is counted.
 
         >>> print(Cone.orthant(2).words(("strength", "cost")))
         Better is only what is at least as good in everything.
-        >>> print(Cone.angle(120).words(("strength", "speed")))
+        >>> print(Cone.angle(120).words(("strength", "speed"), minimise=()))
         Accepts up to 0.268 less speed for 1 more strength. Accepts up to 0.268 less strength for 1 more speed.
+        >>> print(Cone.angle(120).words(("strength", "speed"))[-50:])
+        Every objective is counted so that more is better.
+        """
+        known, costs = self.named(objectives, minimise)
+        scale = None if self._scale is None else np.array(self._scale)
+        said = rates_in_words(self.facets, known, costs or set(), scale)
+        return said if costs is not None or said == AS_GOOD else f"{said} {COUNTED}"
+
+    def named(
+        self, objectives: Sequence[str] | None = None, minimise: Iterable[str | int] | None = None
+    ) -> tuple[tuple[str, ...], set[int] | None]:
+        """The names of the objectives, and which of them are costs: those given, else those it was made with; None
+        where neither says it.
+
+        >>> Cone.orthant(2).named(), Cone.orthant(2).named(("gain", "cost"), ("cost",))
+        ((('objective 0', 'objective 1'), None), (('gain', 'cost'), {1}))
         """
         L = self.n_objectives
-        known = tuple(objectives or self.objectives or (f"objective {q}" for q in range(L)))
-        known = _checks.names("objectives", known, L, "objective")
-        costs = {_checks.member("minimise", name, known) for name in _checks.one_or_several(minimise)}
-        return rates_in_words(self.facets, known, costs)
+        known = _checks.names("objectives", tuple(objectives or self._heads()), L, "objective")
+        if minimise is not None:
+            return known, {_checks.member("minimise", name, known) for name in _checks.one_or_several(minimise)}
+        if self.minimise is None or self.objectives is None:
+            return known, None
+        return known, {self.objectives.index(name) for name in self.minimise}
 
     def contains(self, points: ArrayLike) -> Any:
         """Is each point (..., L) in the cone? The border counts, to rounding.

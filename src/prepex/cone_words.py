@@ -1,50 +1,168 @@
 """A cone for people: in words, and for notebooks.
 
+A pair of objectives has a rate: how much of the one is given up at most for one of the other. With three objectives or
+more, a cone may also exchange several at once, as no pair says: each of its extreme rays that the pairs do not make up
+gets a sentence of its own.
+
 Legend
-    facets   W, unit rows    (m, L)
+    facets   W, unit rows, of benefits                                    (m, L)
+    pairs    exchanges of two objectives that the cone calls better       (p, L)
+    rays     extreme directions, unit rows                                (r, L)
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from prepex import markup
 from prepex._checks import Floats
-from prepex.facets import SAME
+from prepex.facets import SAME, dual_rays
 from prepex.numerals import number
 
+AS_GOOD = "Better is only what is at least as good in everything."
+NOTHING_ELSE = "Nothing else is given up."
+# Where nobody said which objectives are costs.
+COUNTED = "Every objective is counted so that more is better."
+# What is left of a ray, of length 1, that pairs make up: the hull that rays come from is as exact as this.
+LEFT = 1e-6
+# Sentences about several objectives at once; what is beyond is counted.
+MOST_JOINT = 6
 
-def rates_in_words(facets: Floats, names: Sequence[str], costs: set[int]) -> str:
-    """For each pair of objectives, how much of the one is given up at most for one of the other."""
-    L = len(names)
-    more = ["less" if q in costs else "more" for q in range(L)]
-    less = ["more" if q in costs else "less" for q in range(L)]
-    found, given_up = [], set()
-    for a in range(L):
-        if facets[:, a].min() < -SAME:
-            others = [b for b in range(L) if b != a]
-            needs = []
-            for b in others:
-                short = facets[:, a] < -SAME
-                if np.all(facets[short, b] > SAME):
-                    rate = float((-facets[short, a] / facets[short, b]).max())
-                    needs.append(f"{number(rate, 3)} {more[b]} {names[b]}")
-            with_it = f": for 1 it takes at least {' or '.join(needs)}" if needs else ""
-            found.append(f"{more[a].capitalize()} {names[a]} alone is not better{with_it}.")
+
+@dataclass(frozen=True)
+class Tongue:
+    """How amounts are said: names, costs, and the size of one unit of the numbers in each objective, in the user's."""
+
+    names: Sequence[str]
+    costs: set[int]
+    unit: Floats
+
+    def amount(self, q: int, size: float, *, gain: bool) -> str:
+        """So much more or less of an objective, `size` in the user's units.
+
+        >>> Tongue(("cost",), {0}, np.ones(1)).amount(0, 2.0, gain=True)
+        '2 less cost'
+        """
+        return f"{number(size, 3)} {self.way(q, gain)} {self.names[q]}"
+
+    def way(self, q: int, gain: bool) -> str:
+        """Is a gain more or less of it?"""
+        return "less" if gain == (q in self.costs) else "more"
+
+
+def rates_in_words(facets: Floats, names: Sequence[str], costs: set[int], scale: Floats | None = None) -> str:
+    """For each pair of objectives, how much of the one is given up at most for one of the other; then what is given up
+    for several together. `scale` (L,) is a size of differences in each objective: rates that are far from 1 in the
+    user's units are not far in these.
+
+    >>> rates_in_words(np.array([[2.0, 1.0], [1.0, 0.0]]), ("gain", "cost"), {1})
+    'Accepts up to 2 more cost for 1 more gain. Nothing else is given up.'
+    """
+    unit = np.ones(len(names)) if scale is None else scale
+    W = facets * unit
+    W = W / np.linalg.norm(W, axis=1, keepdims=True)
+    tongue = Tongue(names, costs, unit)
+    found, pairs, given_up = [], [], set()
+    for a in range(len(names)):
+        if W[:, a].min() < -SAME:
+            said, rows = _not_alone(W, a, tongue)
+            found.append(said)
+            pairs += rows
             continue
-        for b in range(L):
-            cost = facets[:, b] > SAME
-            if b == a or not cost.any():
-                continue
-            rate = float((facets[cost, a] / facets[cost, b]).min())
-            if rate > SAME:
-                given_up.add(b)
-                found.append(f"Accepts up to {number(rate, 3)} {less[b]} {names[b]} for 1 {more[a]} {names[a]}.")
+        pairs.append(np.eye(len(names))[a])
+        for b, rate in _rates(W, a).items():
+            given_up.add(b)
+            pairs.append(_exchange(len(names), a, b, -rate))
+            price = tongue.amount(b, rate * unit[b] / unit[a], gain=False)
+            found.append(f"Accepts up to {price} for {tongue.amount(a, 1.0, gain=True)}.")
+    joint = _joint(W, np.array(pairs).reshape(-1, len(names)), tongue)
+    found += joint
     if not found:
-        return "Better is only what is at least as good in everything."
-    if len(given_up) < L and given_up:
-        found.append("Nothing else is given up.")
+        return AS_GOOD
+    if given_up and len(given_up) < len(names) and not joint:
+        found.append(NOTHING_ELSE)
     return " ".join(found)
+
+
+def _rates(W: Floats, a: int) -> dict[int, float]:
+    """Of each other objective that is given up for one of `a` alone, how much at most."""
+    found = {}
+    for b in range(W.shape[1]):
+        cost = W[:, b] > SAME
+        if b != a and cost.any():
+            rate = float((W[cost, a] / W[cost, b]).min())
+            if rate > SAME:
+                found[b] = rate
+    return found
+
+
+def _not_alone(W: Floats, a: int, tongue: Tongue) -> tuple[str, list[Floats]]:
+    """More of `a` alone is not better: what must come with it, and the exchanges of which that is said."""
+    needs, rows, L = [], [], W.shape[1]
+    short = W[:, a] < -SAME
+    for b in range(L):
+        if b == a or not np.all(W[short, b] > SAME):
+            continue
+        rate = float((-W[short, a] / W[short, b]).max())
+        # What helps on one facet may harm on another.
+        if np.all(W @ _exchange(L, a, b, rate) >= -SAME):
+            needs.append(tongue.amount(b, rate * tongue.unit[b] / tongue.unit[a], gain=True))
+            rows.append(_exchange(L, a, b, rate))
+    with_it = f": for 1 it takes at least {' or '.join(needs)}" if needs else ""
+    return f"{tongue.way(a, True).capitalize()} {tongue.names[a]} alone is not better{with_it}.", rows
+
+
+def _exchange(L: int, a: int, b: int, rate: float) -> Floats:
+    """One of `a`, and `rate` of `b`, as a direction."""
+    row = np.zeros(L)
+    row[a], row[b] = 1.0, rate
+    return np.asarray(row / np.linalg.norm(row))
+
+
+def _joint(W: Floats, pairs: Floats, tongue: Tongue) -> list[str]:
+    """A sentence for each extreme ray that the pairs do not make up."""
+    W = np.where(np.abs(W) > SAME, W, 0.0)
+    # The usual order has no other rays: no hull, and not the time to load it.
+    if np.all((W > 0.0).sum(axis=1) == 1) and W.min() >= 0.0:
+        return []
+    rays = [ray for ray in dual_rays(W / np.linalg.norm(W, axis=1, keepdims=True)) if not _made_up(ray, pairs)]
+    rays.sort(key=lambda ray: (ray <= SAME).tolist())
+    up_to = "up to " if W.min() >= 0.0 else ""
+    said = list(dict.fromkeys(_of_ray(ray, tongue, up_to) for ray in rays))
+    more = len(said) - MOST_JOINT
+    return said if more <= 0 else [*said[:MOST_JOINT], f"And {more} more of this kind."]
+
+
+def _made_up(ray: Floats, pairs: Floats) -> bool:
+    """Is it a sum of pairs?"""
+    from scipy.optimize import nnls
+
+    return len(pairs) > 0 and bool(nnls(pairs.T, ray)[1] <= LEFT)
+
+
+def _of_ray(ray: Floats, tongue: Tongue, up_to: str) -> str:
+    """What is given up for what, per one of the first objective that gains."""
+    gains = [q for q, entry in enumerate(ray.tolist()) if entry > SAME]
+    losses = [q for q, entry in enumerate(ray.tolist()) if entry < -SAME]
+    sizes = np.abs(ray) * tongue.unit
+    sizes = sizes / sizes[(gains or losses)[0]]
+    got = _together([tongue.amount(q, float(sizes[q]), gain=True) for q in gains])
+    lost = _together([tongue.amount(q, float(sizes[q]), gain=False) for q in losses])
+    if not gains:
+        return f"Calls {lost} better."
+    return f"Accepts {up_to}{lost} for {got}." if losses else f"Better is also {got}."
+
+
+def _together(amounts: Sequence[str]) -> str:
+    """All of them at once.
+
+    >>> _together(["1 more a", "2 less b"]), _together(["1 more a", "2 less b", "3 less c"])
+    ('1 more a together with 2 less b', '1 more a, 2 less b and 3 less c together')
+    """
+    if len(amounts) < 3:
+        return " together with ".join(amounts)
+    return f"{', '.join(amounts[:-1])} and {amounts[-1]} together"
 
 
 def as_html(title: str, told: str, facets: Floats, rays: Floats | None, names: Sequence[str]) -> str:

@@ -119,19 +119,21 @@ def place_names(
             left = x + 5 * scale if right > 0 else x - 5 * scale - width if right < 0 else x - width / 2
             low = y - height / 2 + up * (height / 2 + 2 * scale)
             box = left, low, left + width, low + height
+            # Anchored where it is next to its point, so that it stands there whatever its true width.
+            side, start = ("left", 5.0) if right > 0 else ("right", -5.0) if right < 0 else ("center", 0.0)
             inside = (
                 frame.x0 <= box[0] and box[2] <= frame.x1 + beyond * scale and frame.y0 <= box[1] and box[3] <= frame.y1
             )
             blocked = (other for k, other in enumerate(taken) if k != index)
             if inside and not any(_overlap(box, other) for other in blocked):
                 taken.append(box)
-                offset = ((left - x) / scale, (low - y) / scale)
+                offset = (start, (low - y) / scale)
                 # A name that does not stand next to its point is led to it.
                 relative = (0.0 if right > 0 else 1.0 if right < 0 else 0.5, 0.0 if up > 0 else 1.0)
                 lead = {"arrowstyle": "-", "color": "0.7", "lw": 0.6, "shrinkA": 0, "shrinkB": 4, "relpos": relative}
                 axes.annotate(
                     name, points[index], xytext=offset, textcoords="offset points", fontsize=size, color="0.25",
-                    ha="left", va="bottom", annotation_clip=False, arrowprops=lead if abs(up) > 1 else None,
+                    ha=side, va="bottom", annotation_clip=False, arrowprops=lead if abs(up) > 1 else None,
                 )  # fmt: skip
                 break
 
@@ -165,6 +167,17 @@ def draw_limit(axes: Any, weights: Sequence[float], value: float, **given: Any) 
     else:
         axes.plot(across, [(value - x * end) / y for end in across], **style)
     axes.set(xlim=across, ylim=up)
+
+
+def on_pair(weights: Sequence[float], pair: tuple[int, int]) -> list[float] | None:
+    """Of a limit's weights (L,) those of two objectives; None if others are in it too, or neither of these is.
+
+    >>> on_pair([0.0, 1.0, 0.0], (0, 1)), on_pair([1.0, 0.0, 2.0], (0, 1)), on_pair([0.0, 0.0, 2.0], (0, 1))
+    ([0.0, 1.0], None, None)
+    """
+    others = [weight for q, weight in enumerate(weights) if q not in pair]
+    own = [weights[q] for q in pair]
+    return own if any(own) and not any(others) else None
 
 
 def _reach(ends: tuple[float, float], line: float, log: bool) -> tuple[float, float]:

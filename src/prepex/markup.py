@@ -127,7 +127,9 @@ def wedge(rays: Sequence[Sequence[float]], names: Sequence[str]) -> str:
         for turn in [int(a * d - b * c > 0.0)]
     )
     across, up = (text(name if len(name) <= 22 else name[:21] + "…") for name in names)
-    middle = (0.6 * (a + c) / 2, 0.6 * (b + d) / 2)
+    # Half way between the rays, at a distance that does not depend on how wide they are apart.
+    length = hypot(a + c, b + d)
+    middle = (30.0 * (a + c) / length, 30.0 * (b + d) / length)
     return (
         '<svg width="150" height="150" viewBox="-75 -75 150 150" role="img" aria-label="the cone" fill="currentColor" '
         'font-size="10" text-anchor="middle"><path d="M-60 0H60M0 60V-60" stroke="currentColor" opacity=".5"/>'

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepex._checks import Floats
-from prepex.drawing import draw_border, figure_class, log_axis, place_names, plain, plain_axis
+from prepex.drawing import draw_border, draw_limit, figure_class, log_axis, on_pair, place_names, plain, plain_axis
+from prepex.limits import Limits
 from prepex.parallel import Look, draw_parallel
 from prepex.units import Units
 
@@ -22,6 +23,7 @@ STYLE = {
     "out": ("#8a949e", "v", "out"),
     None: ("#555555", "o", "not known"),
 }
+LIMIT: dict[str, Any] = {"color": "#CC79A7", "linewidth": 1.2, "linestyle": "--"}
 # Options with names in a picture; of more, those that are in or open.
 MOST_NAMES = 40
 
@@ -45,17 +47,27 @@ class Option:
 
 @dataclass(frozen=True)
 class Scene:
-    """What they are compared by; `facets` (m, L) are for outcomes in the user's signs, None: no border is drawn."""
+    """What they are compared by; `facets` (m, L) are for outcomes in the user's signs, None: no border is drawn.
+
+    limits   weights (L,) and the value that they must reach or keep to, each a line where it is on what is shown
+    """
 
     objectives: Sequence[str]
     minimise: Sequence[str]
     logs: Sequence[int]
     facets: Floats | None
+    limits: Sequence[tuple[Sequence[float], float]] = ()
 
     def title(self, q: int) -> str:
         """Of an axis."""
         way = "less" if self.objectives[q] in self.minimise else "more"
         return f"{plain(self.objectives[q])} ({way} is better{', log scale' if q in self.logs else ''})"
+
+
+def lines_of(limits: Limits | None, objectives: Sequence[str]) -> list[tuple[Sequence[float], float]]:
+    """Limits as a scene takes them."""
+    given = [] if limits is None else limits.to_document(objectives)
+    return [(entry["weights"], entry["at_most"] if "at_most" in entry else entry["at_least"]) for entry in given]
 
 
 def draw_options(options: Sequence[Option], scene: Scene) -> "Figure":
@@ -70,7 +82,7 @@ def draw_options(options: Sequence[Option], scene: Scene) -> "Figure":
     for place, pair in enumerate(pairs, 1):
         axes = figure.add_subplot(1, len(pairs), place)
         _scatter(axes, options, scene, pair, front=L == 2)
-    _legend(figure, options)
+    _legend(figure, options, limits=any(on_pair(weights, pair) for weights, _ in scene.limits for pair in pairs))
     return figure
 
 
@@ -89,6 +101,10 @@ def _scatter(axes: Any, options: Sequence[Option], scene: Scene, pair: tuple[int
     axes.set(xlabel=scene.title(pair[0]), ylabel=scene.title(pair[1]))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
+    for weights, value in scene.limits:
+        own = on_pair(weights, pair)
+        if own is not None:
+            draw_limit(axes, own, value, **LIMIT)
     best = np.array([option.mean for option in options if option.front])
     if front and scene.facets is not None and len(best):
         draw_border(axes, best, scene.facets, Units(tuple(scene.logs)), color=STYLE["in"][0])
@@ -115,7 +131,9 @@ def _rows(options: Sequence[Option], scene: Scene) -> "Figure":
     axes.set_xlabel(scene.title(0))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", alpha=0.25, linewidth=0.6)
-    _legend(figure, options)
+    for (weight,), value in scene.limits:
+        draw_limit(axes, (weight, 0.0), value, **LIMIT)
+    _legend(figure, options, limits=bool(scene.limits))
     return figure
 
 
@@ -140,7 +158,7 @@ def _fill(option: Option) -> str:
     return "white" if option.state == "open" else STYLE[option.state][0]
 
 
-def _legend(figure: Any, options: Sequence[Option], mark: str = "large") -> None:
+def _legend(figure: Any, options: Sequence[Option], mark: str = "large", *, limits: bool = False) -> None:
     from matplotlib.lines import Line2D
 
     handles = []
@@ -152,4 +170,6 @@ def _legend(figure: Any, options: Sequence[Option], mark: str = "large") -> None
                 Line2D([], [], color=colour, marker=marker, linestyle="none", markerfacecolor=fill, label=label)
             )
     handles.append(Line2D([], [], linestyle="none", label=f"{mark}: looks optimal"))
+    if limits:
+        handles.append(Line2D([], [], label="limit", **LIMIT))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)

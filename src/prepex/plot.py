@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prepex import _checks
+from prepex._checks import Floats
 from prepex.agreement import fitted
 from prepex.cone import Cone
+from prepex.cone_words import COUNTED
 from prepex.drawing import STYLES, draw_border, draw_limit, figure_class, legend, log_axis, place_names, plain
 from prepex.drawing import save as save
 from prepex.errors import InputError
@@ -199,10 +201,12 @@ def draw_cone(
     cone: Cone,
     objectives: Sequence[str] | None = None,
     *,
-    minimise: Iterable[str] = (),
+    minimise: Iterable[str | int] | None = None,
     path: str | Path | None = None,
 ) -> "Figure":
     """The cone of two or three objectives: changes that are better than nothing, and in the plane those that are worse.
+
+    `minimise` as for `Cone.words`: a cone from preferences knows it; where nobody says it, the title does.
 
     >>> draw_cone(Cone.angle(120), ("strength", "speed")).axes[0].get_xlabel()
     'change of strength'
@@ -210,32 +214,42 @@ def draw_cone(
     L = _checks.instance("cone", cone, Cone).n_objectives
     if L not in (2, 3):
         raise InputError(f"cone must be over 2 or 3 objectives to be drawn, got {L}")
-    names = tuple(objectives or cone.objectives or (f"objective {q}" for q in range(L)))
-    signs = np.array([-1.0 if name in tuple(minimise) else 1.0 for name in names])
+    names, costs = cone.named(objectives, minimise)
+    signs = np.array([-1.0 if q in (costs or ()) else 1.0 for q in range(L)])
     figure = figure_class()(figsize=(5.4, 5.0), layout="constrained")
     rays = cone.rays * signs
     # Each axis in units of its own: exchange rates far from 1 would make a cone as thin as a line.
     unit = np.abs(rays).max(axis=0)
     if L == 2:
         axes = figure.add_subplot()
-        turn = np.arctan2(*(rays / unit).T[::-1])
-        for side, words, colour in ((1.0, "better", STYLES[0][0]), (-1.0, "worse", STYLES[1][0])):
-            points = 4.0 * side * (rays / unit) / np.linalg.norm(rays / unit, axis=1, keepdims=True)
-            axes.fill(*np.vstack([[0.0, 0.0], points[np.argsort(turn)]]).T * unit[:, None], color=colour, alpha=0.25)
-            axes.annotate(words, 0.14 * points.sum(axis=0) * unit, ha="center", va="center", color=colour)
-        across = np.array([1.0, -1.0]) * signs * 0.6
-        axes.annotate("neither", across * unit, ha="center", va="center", color="0.4")
-        axes.axhline(0.0, color="0.6", linewidth=0.8)
-        axes.axvline(0.0, color="0.6", linewidth=0.8)
-        axes.set(xlim=(-unit[0], unit[0]), ylim=(-unit[1], unit[1]))
+        _draw_wedge(axes, rays, unit)
         axes.set(xlabel=f"change of {names[0]}", ylabel=f"change of {names[1]}")
     else:
         axes = figure.add_subplot(projection="3d")
         _draw_solid(axes, rays / np.linalg.norm(rays / unit, axis=1, keepdims=True))
         axes.set(xlabel=names[0], ylabel=names[1], zlabel=names[2], title="changes that are better")
+    if costs is None:
+        figure.suptitle(COUNTED, fontsize=9, color="0.35")
     if path is not None:
         save(figure, path)
     return figure
+
+
+def _draw_wedge(axes: Any, rays: Floats, unit: Floats) -> None:
+    """What is better and what is worse in the plane, `unit` (2,) the half of each axis."""
+    ends = rays / unit
+    ends = ends / np.linalg.norm(ends, axis=1, keepdims=True)
+    # Half way between the rays, however wide they are apart.
+    middle = ends.sum(axis=0) / np.linalg.norm(ends.sum(axis=0))
+    for side, words, colour in ((1.0, "better", STYLES[0][0]), (-1.0, "worse", STYLES[1][0])):
+        corners = np.vstack([[0.0, 0.0], 4.0 * ends[0], 4.0 * middle, 4.0 * ends[1]])
+        axes.fill(*(side * corners * unit).T, color=colour, alpha=0.25)
+        axes.annotate(words, 0.7 * side * middle * unit, ha="center", va="center", color=colour)
+    across = 0.7 * np.array([middle[1], -middle[0]])
+    axes.annotate("neither", across * unit, ha="center", va="center", color="0.4")
+    axes.axhline(0.0, color="0.6", linewidth=0.8)
+    axes.axvline(0.0, color="0.6", linewidth=0.8)
+    axes.set(xlim=(-unit[0], unit[0]), ylim=(-unit[1], unit[1]))
 
 
 def _draw_solid(axes: Any, rays: Any) -> None:

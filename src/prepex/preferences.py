@@ -165,9 +165,9 @@ def require_agreement(statements: Sequence[Statement], d: Floats, objectives: Se
         return
     listed = "; ".join(f"{k + 1}: {in_words(statements[k], objectives)}" for k in clash)
     if len(clash) == 1:
-        alone = (
-            "says that less of everything is better" if statements[clash[0]].clear else "is settled by the objectives"
-        )
+        where = "in everything" if np.all(d[clash[0]] < 0.0) else "wherever the two differ"
+        wrong = f"says that what is worse {where} is better"
+        alone = wrong if statements[clash[0]].clear else "is settled by the objectives"
         raise ClashError(f"statement {listed} {alone}: take it back", clash)
     raise ClashError(f"statements must not contradict each other, got {listed}: take one of them back", clash)
 

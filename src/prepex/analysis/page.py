@@ -11,7 +11,7 @@ STYLE = """
 :root { color-scheme: light dark; --paper: #fff; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #17202a; }
 h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; margin-top: 1.8rem; }
-.scroll { overflow-x: auto; } svg { max-width: 100%; height: auto; }
+.scroll { overflow-x: auto; margin: 1.2rem 0; } svg { max-width: 100%; height: auto; }
 .answer { padding: .8rem 1rem; background: #eef4fb; border-radius: .5rem; overflow-wrap: anywhere; }
 @media (prefers-color-scheme: dark) {
   :root { --paper: #161616; } body { background: #161616; color: #ddd; } .answer { background: #1d2a3a; } }

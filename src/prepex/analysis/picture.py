@@ -6,7 +6,7 @@ import numpy as np
 
 from prepex.analysis.analyse import Analysis, Arm
 from prepex.family import LogNormal
-from prepex.option_picture import Option, Scene, draw_options
+from prepex.option_picture import Option, Scene, draw_options, lines_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 def draw(found: Analysis) -> "Figure":
     """One figure."""
     logs = [q for q, guess in enumerate(found.families) if isinstance(guess.family, LogNormal)]
-    facets = None
+    facets, limits = None, None
     if found.given is not None:
         settings = found.given.settings
-        facets = settings.cone.facets * settings.labels.signs
+        facets, limits = settings.cone.facets * settings.labels.signs, settings.limits
     names = range(len(found.objectives))
     options = [
         Option(arm.name, arm.mean, [_error(arm, q, q in logs) for q in names], arm.state, arm.front)
         for arm in found.arms
     ]
-    return draw_options(options, Scene(found.objectives, found.minimise, logs, facets))
+    lines = lines_of(limits, found.objectives)
+    return draw_options(options, Scene(found.objectives, found.minimise, logs, facets, lines))
 
 
 def _error(arm: Arm, q: int, log: bool) -> tuple[float, float]:

@@ -25,7 +25,7 @@ def table_of(progress: Progress, *, signs: bool = False) -> OptionTable:
 
 def picture_of(progress: Progress) -> Any:
     """The means of the options that were tried, with their states, as a figure."""
-    from prepex.option_picture import Option, Scene, draw_options
+    from prepex.option_picture import Option, Scene, draw_options, lines_of
 
     labels, setting, answer = progress.labels, progress.setting, progress.answer
     none = [(0.0, 0.0)] * len(labels.objectives)
@@ -37,5 +37,5 @@ def picture_of(progress: Progress) -> Any:
     ]
     if not options:
         raise InputError("an outcome must have been told before there is something to draw, got none")
-    scene = Scene(labels.objectives, labels.minimise, setting.units.logs, setting.cone.facets * labels.signs)
-    return draw_options(options, scene)
+    facets, lines = setting.cone.facets * labels.signs, lines_of(setting.limits, labels.objectives)
+    return draw_options(options, Scene(labels.objectives, labels.minimise, setting.units.logs, facets, lines))

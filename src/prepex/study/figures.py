@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from prepex._checks import Floats
-from prepex.drawing import draw_border, draw_limit, figure_class, legend, log_axis, place_names, plain, plain_axis
+from prepex.drawing import (
+    draw_border,
+    draw_limit,
+    figure_class,
+    legend,
+    log_axis,
+    on_pair,
+    place_names,
+    plain,
+    plain_axis,
+)
 from prepex.markup import svg_of
 from prepex.parallel import Look, draw_parallel
 from prepex.study.history import Past
@@ -166,8 +176,8 @@ def _parallel(picture: dict[str, Any], tried: list[Any]) -> Any:
 
 def _draw_limit(axes: Any, limit: dict[str, Any], pair: tuple[int, int]) -> None:
     """A line, if the limit is on these two objectives alone."""
-    weights = [limit["weights"][q] for q in pair]
-    if any(weights) and not any(weight for q, weight in enumerate(limit["weights"]) if q not in pair):
+    weights = on_pair(limit["weights"], pair)
+    if weights is not None:
         draw_limit(axes, weights, limit["value"], color=NEEDED)
 
 

@@ -21,6 +21,8 @@ h1 { font-size: 1.6rem; overflow-wrap: anywhere; } h2 { font-size: 1.2rem; margi
 table { border-collapse: collapse; } th, td { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; }
 td { overflow-wrap: anywhere; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+/* On a narrow page a wide table scrolls: names and reasons are not squeezed to a few letters a line. */
+td.words { min-width: 9rem; } td.short { white-space: nowrap; }
 tr { border-bottom: 1px solid #8884; } tr.front td { font-weight: 600; } .scroll { overflow-x: auto; }
 .answer { padding: 1rem; background: #eef4fb; border-radius: .5rem; overflow-wrap: anywhere; } .soft { color: #55616e; }
 svg { max-width: 100%; height: auto; }
@@ -202,8 +204,8 @@ def _around(mean: float, ends: Sequence[float], unit: str, log: bool) -> str:
     elif log and word and low > 0.0 and (factor := max(high / value, value / low)) < 2.0:
         return f"{number(value, 3)} {word} ± {number(math.ceil(1e3 * (factor - 1.0) - 1e-6) / 10.0, 3)}%"
     elif log:
-        shown, _, factor = by_factor(value, low, high).partition(" within")
-        return f"{shown} {word}".rstrip() + (f" within{factor}" if factor else "")
+        shown, _, room = by_factor(value, low, high).partition(" within")
+        return f"{shown} {word}".rstrip() + (f" within{room}" if room else "")
     else:
         shown = within(value, low, high)
     return f"{shown} {word}".rstrip()
@@ -233,11 +235,12 @@ def _arms(picture: dict[str, Any]) -> str:
     for k, arm in enumerate(picture["arms"]):
         means = around(arm, logs, units) or [""] * len(picture["design"]["objectives"])
         numbers = "".join(f'<td class="number">{text}</td>' for text in (f"{arm['n']:,}", *means))
-        start = f'<td class="number">{k + 1}</td><td>{_text(arm["name"])}</td>'
+        start = f'<td class="number">{k + 1}</td><td class="words">{_text(arm["name"])}</td>'
         mark = ' class="front"' if arm["front"] else ""
         likely = "" if arm["probability"] is None else chance_words(arm["probability"])
-        reason = f"<td>{_text(arm['reason'] or '')}</td>" if why else ""
-        body += f"<tr{mark}>{start}{numbers}<td>{arm['state']}</td><td>{likely}</td>{reason}</tr>"
+        reason = f'<td class="words">{_text(arm["reason"] or "")}</td>' if why else ""
+        stands = "".join(f'<td class="short">{text}</td>' for text in (arm["state"], likely))
+        body += f"<tr{mark}>{start}{numbers}{stands}{reason}</tr>"
     told = f'<p class="soft">optimal: {_text(picture["chances"])}</p>'
     head = "".join(f"<th>{_text(name)}</th>" for name in names)
     return f'<div class="scroll"><table><tr>{head}</tr>{body}</table></div>{told}'
