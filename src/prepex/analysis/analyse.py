@@ -17,7 +17,7 @@ from prepex import _checks
 from prepex._checks import Floats, Ints
 from prepex.analysis.guess import Guess, guess_families
 from prepex.analysis.optuna_storage import is_database, read_storage
-from prepex.analysis.reading import Column, Columns, read_columns
+from prepex.analysis.reading import Columns, read_columns
 from prepex.analysis.redraw import REDRAWN, drawn_anew
 from prepex.analysis.roles import COSTS, Names, Trials, find_trials
 from prepex.any_cone import Regions, State, least_tolerance, states_under
@@ -33,9 +33,10 @@ from prepex.spoken import parse_family
 from prepex.standing import Standing
 from prepex.stopping import Certified
 from prepex.tolerance import Tolerance
+from prepex.unit_names import full_name
 from prepex.whole_file import write_whole
 
-# That a forecast may take.
+# That a forecast may take on a slow core: cut by counted work, the same on every machine.
 SECONDS = 2.0
 # Trials that are proposed.
 NEXT = 10
@@ -149,7 +150,7 @@ class Analysis:
             raise InputError(SINGLE)
         experiment = self.given.told
         _checks.instance("cone", cone, Cone)
-        order = cone.ordered(self.objectives)
+        order = _renamed(cone, self.objectives).ordered(self.objectives)
         found = states_under(Regions.of(experiment), order, experiment.labels.signs)
         return dict(zip(experiment.labels.arms, found, strict=True))
 
@@ -276,7 +277,7 @@ def analyse(
         "tolerance": _by_full_name(tolerance, own, "tolerance", trials.unused),
         "at_most": _by_full_name(at_most, own, "at_most", trials.unused),
         "at_least": _by_full_name(at_least, own, "at_least", trials.unused),
-        "limits": tuple(limits),
+        "limits": tuple(_limit(limit, own, trials.unused) for limit in limits),
         "seed": seed,
     }
     base = {"source": source, "objectives": own, "minimise": costs, "delta": delta, "families": tuple(guesses)}
@@ -534,28 +535,6 @@ def _rounded_up(value: float) -> float:
 # Names
 
 
-def full_name(name: Any, known: Sequence[str], what: str, unused: Mapping[str, str] = {}) -> str:
-    """An objective by its name, or by that without its unit; `unused`: other columns, and why they are none."""
-    if name in known:
-        return str(name)
-    fitting = _called(name, known)
-    if len(fitting) != 1:
-        others = [name] if name in unused else _called(name, list(unused))
-        if not fitting and len(others) == 1:
-            raise InputError(
-                f"{what} must name objectives, of {_checks.quoted(known)}, got the column {others[0]!r}: "
-                f"{unused[others[0]]}"
-            )
-        hint = _checks.meant(name, [Column(entry, (), None).plain_name for entry in known])
-        raise InputError(f"{what} must name objectives, of {_checks.quoted(known)}, got {name!r}{hint}")
-    return fitting[0]
-
-
-def _called(name: Any, known: Sequence[str]) -> list[str]:
-    """Those of this name without their unit."""
-    return [entry for entry in known if Column(entry, (), None).plain_name == str(name).strip()]
-
-
 def _by_full_name(given: Any, known: Sequence[str], what: str, unused: Mapping[str, str]) -> Any:
     if not isinstance(given, Mapping):
         return given
@@ -568,6 +547,13 @@ def _renamed(cone: Cone, known: Sequence[str]) -> Cone:
         return cone
     full = tuple(full_name(name, known, "objectives of the cone") for name in cone.objectives)
     return Cone(cone.facets, cone.name and f"tradeoffs({', '.join(full)})", full)
+
+
+def _limit(limit: Limit, known: Sequence[str], unused: Mapping[str, str]) -> Limit:
+    """A limit on the names without units is one on the columns."""
+    if not isinstance(limit, Limit):
+        return limit  # refused, with all others of its kind, by who takes limits
+    return limit.renamed({name: full_name(name, known, "limits", unused) for name in limit.names})
 
 
 def _some(names: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from prepex._checks import Floats, meant
 from prepex.errors import InputError, InputTypeError, shown
 from prepex.numerals import plural
 from prepex.tables import Sheet, decode_any, parse_sheet, plain_number, read_bytes, ungrouped
+from prepex.unit_names import plain_name
 
 # Cells that stand for a missing one: spreadsheets in two languages, R, pandas, SQL.
 MISSING = frozenset(
@@ -22,8 +23,6 @@ MISSING = frozenset(
 )
 # A number with its unit behind it.
 _WITH_UNIT = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*([^\d\s.,+-][^\d]*)")
-# A unit at the end of a header, in brackets, or behind a slash as ISO 80000 writes it.
-_UNIT = re.compile(r"(.+?)\s*[\[(<]\s*([^\[\]()<>]*)\s*[\])>]|(.+?)\s+/\s+\S+")
 # The unnamed column of R and pandas.
 ROW_NAMES = "row names"
 
@@ -43,8 +42,7 @@ class Column:
         >>> Column("strength [MPa]", (), None).plain_name, Column("mass / g", (), None).plain_name
         ('strength', 'mass')
         """
-        found = _UNIT.fullmatch(self.name)
-        return (found[1] or found[3]) if found else self.name
+        return plain_name(self.name)
 
     def stray(self, *, marked: bool = False) -> int | None:
         """The first row whose cell is neither empty nor a number (`marked`: with marks between thousands), if any."""

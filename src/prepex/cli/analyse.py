@@ -1,6 +1,5 @@
 """`prepex analyse FILE`: what a table of measurements says already."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -43,10 +42,11 @@ def read(
     """The analysis, from the words of a command line."""
     from prepex.analysis.analyse import analyse, read_table
     from prepex.analysis.roles import find_trials
+    from prepex.cli.source import parse_cone
 
     table = read_table(path, decimal=decimal, study=study)
     trials = find_trials(table, arm=arm or None, objectives=objective or None, names=cast(Any, names))
-    order = None if cone is None else _cone(cone, trials.objectives)
+    order = None if cone is None else parse_cone(cone, trials.objectives)
     found = analyse(
         trials,
         minimise=minimise or [name for name in table.minimise if name in trials.objectives],
@@ -57,23 +57,6 @@ def read(
         **options,
     )
     return replace(found, source=str(path), wait=True)
-
-
-def _cone(text: str, objectives: Sequence[str]) -> Any:
-    """Its objectives may be named with their units in brackets or without."""
-    from prepex.analysis.reading import Column
-    from prepex.cli.cone import read_statements
-    from prepex.cli.source import parse_cone
-
-    plain = [Column(name, (), None).plain_name for name in objectives]
-    plain = plain if len(set(plain)) == len(plain) else list(objectives)
-    kind, _, path = text.partition(":")
-    cone = read_statements(Path(path)) if kind == "file" else parse_cone(text, plain)
-    if cone.objectives is None:
-        return cone
-    whole = dict(zip(plain, objectives, strict=True))
-    full = tuple(whole.get(name, name) for name in cone.objectives)
-    return replace(cone, objectives=full, name=cone.name and f"{cone.name.partition('(')[0]}({', '.join(full)})")
 
 
 def _families(options: list[str]) -> Any:

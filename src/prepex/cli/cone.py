@@ -50,10 +50,10 @@ def _open(path: str, arm: Any, objective: Any, minimise: Any, log: Any, statemen
     import numpy as np
 
     from prepex.agreement import fitted
-    from prepex.analysis.analyse import full_name
     from prepex.analysis.reading import read_columns
     from prepex.analysis.roles import find_trials
     from prepex.dialogue import Dialogue
+    from prepex.unit_names import full_name
 
     trials = find_trials(read_columns(path), arm=arm or None, objectives=objective or None)
     weights = np.ones(len(trials.who)) if trials.sizes is None else trials.sizes

@@ -1,6 +1,7 @@
 """From the words of a command line to a Problem."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prepex.cone import Cone, Worth, one
@@ -9,7 +10,8 @@ from prepex.instances import INSTANCES, load, read_table
 from prepex.problem import Problem
 from prepex.sampling import RULES, Rule
 from prepex.spoken import choose_family, parse_variances
-from prepex.tables import plain_number
+from prepex.tables import comma_hint, plain_number
+from prepex.unit_names import in_full, plain_names
 
 CONE_HELP = (
     "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1, tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "
@@ -26,20 +28,25 @@ def parse_numbers(name: str, text: str) -> tuple[float, ...]:
 
 
 def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
-    """A cone in the grammar of CONE_HELP."""
+    """A cone in the grammar of CONE_HELP; objectives may be named without their units.
+
+    >>> parse_cone("tradeoffs:strength=0.5..1 cost", ("strength [MPa]", "cost [EUR]")).objectives
+    ('strength [MPa]', 'cost [EUR]')
+    """
     kind, _, argument = text.partition(":")
     makers: dict[str, Callable[[], Cone]] = {
         "orthant": lambda: Cone.orthant(len(objectives)),
         "angle": lambda: Cone.angle(_parse_angle(argument)),
         "facets": lambda: Cone.from_facets(_parse_rows("cone facets", argument)),
         "rays": lambda: Cone.from_rays(_parse_rows("cone rays", argument)),
-        "tradeoffs": lambda: Cone.tradeoffs(tuple(objectives), *(_parse_worth(p) for p in argument.split(";"))),
+        "tradeoffs": lambda: Cone.tradeoffs(
+            tuple(objectives), *(_parse_worth(part, objectives) for part in argument.split(";"))
+        ),
     }
     if kind == "file":
         from prepex.cli.cone import read_statements
 
-        found: Cone = read_statements(Path(argument), objectives)
-        return found
+        return _in_full(read_statements(Path(argument)), objectives).ordered(objectives)
     if kind not in makers:
         raise InputError(f"cone must be {CONE_HELP}, got {text!r}")
     if kind == "orthant" and argument:
@@ -48,6 +55,15 @@ def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
     if cone.n_objectives != len(objectives):
         raise InputError(f"cone must be over {len(objectives)} objectives, got {text!r} over {cone.n_objectives}")
     return cone
+
+
+def _in_full(cone: Cone, objectives: Sequence[str]) -> Cone:
+    """One whose objectives were named without their units, or that was saved so."""
+    if cone.objectives is None or set(cone.objectives) == set(objectives):
+        return cone
+    whole = dict(zip(plain_names(objectives), objectives, strict=True))
+    full = tuple(whole.get(name, name) for name in cone.objectives)
+    return replace(cone, objectives=full, name=cone.name and f"{cone.name.partition('(')[0]}({', '.join(full)})")
 
 
 def read_problem(
@@ -86,7 +102,7 @@ def read_problem(
             cone=order,
             arms=table.arms,
             objectives=table.objectives,
-            minimise=minimise,
+            minimise=[in_full(name, table.objectives) for name in minimise],
         )
     if variance or objectives or minimise or families:
         raise InputError(
@@ -139,12 +155,20 @@ def _parse_rows(name: str, text: str) -> list[tuple[float, ...]]:
     return rows
 
 
-def _parse_worth(text: str) -> Worth:
-    """'A=0.5..2 B': one A is worth 0.5 to 2 B; either rate may be left out."""
+def _parse_worth(text: str, objectives: Sequence[str]) -> Worth:
+    """'A=0.5..2 B': one A is worth 0.5 to 2 B; either rate may be left out, and so may units in names."""
     unit, equals, rest = text.partition("=")
     rates, _, of = rest.strip().partition(" ")
     low, dots, high = rates.partition("..")
     if not (equals and dots and of.strip() and (low or high)):
         raise InputError(f"a trade-off must read A=0.5..2 B, got {text!r}")
-    numbers = [parse_numbers("rate", rate)[0] if rate else None for rate in (low, high)]
-    return one(unit.strip()).is_worth(at_least=numbers[0], at_most=numbers[1], of=of.strip())
+    numbers = [_parse_rate(rate, text) if rate else None for rate in (low, high)]
+    unit, of = (in_full(name.strip(), objectives) for name in (unit, of))
+    return one(unit).is_worth(at_least=numbers[0], at_most=numbers[1], of=of)
+
+
+def _parse_rate(rate: str, text: str) -> float:
+    value = plain_number(rate.strip())
+    if value is None:
+        raise InputError(f"a trade-off must have numbers as rates{comma_hint(rate)}, got {text!r}")
+    return value
