@@ -319,7 +319,7 @@ def noise(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.ta
 @app.command()
 def forecast(
     name: Name,
-    seconds: Annotated[float, typer.Option(help="How long it may compute, compiling apart.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="How long it may compute, on a slow core; compiling apart.")] = 10.0,
     storage: Place = DEFAULT,
     format: FormatOption = Format.table,
 ) -> None:
