@@ -382,3 +382,22 @@ def test_a_tolerance_that_is_as_large_as_what_differs_is_flagged(means, words):
     found = px.analyse(table)
     found = replace(found, tolerance={"x": 0.25}, arms=tuple(replace(arm, state="open") for arm in found.arms))
     assert f"If differences of up to 0.25 in x do not matter, the front is settled {words}" in sentences(found)
+
+
+@pytest.mark.parametrize("words", [("analyse",), ("study", "create", "s", "--storage", "s.db", "--from")])
+def test_who_waits_for_a_compiler_is_told(words, tmp_path, monkeypatch):
+    from prepex._kernels import engine
+
+    def compiles(self, *args, **options):
+        monkeypatch.setattr(engine.here, "told", False)
+        engine.say()
+        return before(self, *args, **options)
+
+    before = px.Experiment._replay
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engine, "announce", None)
+    monkeypatch.setattr(px.Experiment, "_replay", compiles)
+    (tmp_path / "t.csv").write_text("arm,x\n" + "".join(f"{'ab'[k % 2]},{k * k % 7}\n" for k in range(40)))
+    found = CliRunner().invoke(app, [*words, "t.csv", "--family", "x=unknown"])
+    assert found.exit_code == 0, found.output
+    assert "Compiling this kind of problem for this machine" in found.stderr

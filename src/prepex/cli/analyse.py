@@ -8,6 +8,7 @@ import typer
 
 from prepex.cli.shared import AtLeastOption, AtMostOption, Format, FormatOption, LimitOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
+from prepex.cli.waiting import working
 from prepex.errors import InputError
 from prepex.spoken import FAMILY_HELP, parse_limits, parse_tolerance
 
@@ -19,6 +20,14 @@ NamesOption = Annotated[
     typer.Option(
         "--names", help="Options that differ by white space, case or how a number is written: ask, merge or keep."
     ),
+]
+
+DecimalOption = Annotated[
+    str | None, typer.Option("--decimal", help="The decimal mark, . or , where it could be either.")
+]
+PilotOption = Annotated[
+    int | None,
+    typer.Option("--pilot", help="First trials of each option that only set priors (default: a sixth, 2 to 20)."),
 ]
 
 
@@ -92,10 +101,8 @@ def command(
     at_least: AtLeastOption = None,
     limit: LimitOption = None,
     names: NamesOption = "ask",
-    decimal: Annotated[str | None, typer.Option(help="The decimal mark, . or , where it could be either.")] = None,
-    pilot: Annotated[
-        int | None, typer.Option(help="First trials of each option that only set priors (default: a sixth, 2 to 20).")
-    ] = None,
+    decimal: DecimalOption = None,
+    pilot: PilotOption = None,
     study: Annotated[
         str | None, typer.Option("--study", help="Which study of an Optuna file, if it has several.")
     ] = None,
@@ -105,11 +112,13 @@ def command(
 ) -> None:
     """Which options of a table are on the front, how sure that is, and what to measure next."""
     with errors():
-        found = read(
-            path, arm=arm, objective=objective, minimise=minimise, family=family, cone=cone, delta=delta,
-            tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names=names, decimal=decimal,
-            pilot=pilot, study=study,
-        )  # fmt: skip
+        with working("analysing", quiet=format is Format.json):
+            found = read(
+                path, arm=arm, objective=objective, minimise=minimise, family=family, cone=cone, delta=delta,
+                tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names=names, decimal=decimal,
+                pilot=pilot, study=study,
+            )  # fmt: skip
+            _ = found.forecast  # computed once, and here: it takes the longest
         if report is not None:
             found.report(report)
             typer.echo(f"wrote {report}", err=True)

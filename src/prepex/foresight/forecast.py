@@ -6,7 +6,7 @@ state for each of them. Nothing is extrapolated: near-ties, tolerances, limits a
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -144,8 +144,7 @@ class Forecast:
 
     def to_document(self) -> dict[str, Any]:
         """As JSON can write it, without the single runs."""
-        names = ("n_pulls", "median", "low", "high", "followed", "budget", "chance", "n_runs", "rate", "dates", "never")
-        names += ("seconds",)
+        names = [entry.name for entry in fields(self) if entry.name != "lengths"]
         return {name: getattr(self, name) for name in names} | {"words": self.words}
 
 
