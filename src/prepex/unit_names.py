@@ -21,6 +21,16 @@ def plain_name(name: str) -> str:
     return (found[1] or found[3]) if found else name
 
 
+def with_unit(name: str, unit: str) -> str:
+    """With its unit in brackets, unless it has one.
+
+    >>> with_unit("strength", "MPa"), with_unit("strength", "[MPa]"), with_unit("mass / g", "g"), with_unit("time", " ")
+    ('strength [MPa]', 'strength [MPa]', 'mass / g', 'time')
+    """
+    bare = unit.strip().removeprefix("[").removeprefix("(").removesuffix("]").removesuffix(")").strip()
+    return f"{name} [{bare}]" if bare and plain_name(name) == name else name
+
+
 def plain_names(known: Sequence[str]) -> list[str]:
     """All of them without their units, if they are still different from each other; else as they are.
 
