@@ -151,7 +151,8 @@ def _source(
 
         table = read_table(Path(str(guess)))
         known = dict(zip(table.objectives, table.families, strict=True))
-        names = tuple(objectives or [name for name in table.objectives if not name.endswith(" sd")])
+        chosen = [in_full(name, table.objectives) for name in objectives or ()]
+        names = tuple(chosen or [name for name in table.objectives if not name.endswith(" sd")])
         source, header = guess, [known.get(name, "") for name in names]
     more: dict[str, Any] = {}
     numbers = parse_variances(variance) if variance else None

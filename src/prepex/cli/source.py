@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prepex.cone import Cone, Worth, one
 from prepex.errors import InputError
-from prepex.instances import INSTANCES, load, read_table
+from prepex.instances import INSTANCES, Table, load, read_table
 from prepex.problem import Problem
 from prepex.sampling import RULES, Rule
 from prepex.spoken import choose_family, parse_variances
@@ -80,6 +80,8 @@ def read_problem(
     means, which needs none. A bound on a user's file is meaningless without the noise: no silent guess."""
     if _is_file(source):
         table = read_table(source, objectives=tuple(objectives) or None)
+        if not objectives:
+            _refuse_beside_means(table, source, [*minimise, *(option.partition("=")[0].strip() for option in families)])
         order = parse_cone(cone, table.objectives) if cone else Cone.orthant(len(table.objectives))
         numbers = None if variance is None else parse_variances(variance)
         if order_only:
@@ -110,6 +112,26 @@ def read_problem(
         )
     problem = load(source)
     return problem.with_cone(parse_cone(cone, problem.labels.objectives)) if cone else problem
+
+
+def _refuse_beside_means(table: Table, source: str, said: Sequence[str]) -> None:
+    """Counts and spreads of a summary are no objectives, unless somebody says so: by name, or by a family."""
+    from prepex.analysis.reading import Column
+    from prepex.analysis.roles import beside_means
+
+    cells = dict(zip(table.objectives, table.means.T, strict=True))
+    named = {in_full(name, table.objectives) for name in said}
+    named |= {name for name, family in zip(table.objectives, table.families, strict=True) if family}
+    found = [c.name for c in beside_means([Column(name, (), x) for name, x in cells.items()]) if c.name not in named]
+    others = [name for name in table.objectives if name not in found]
+    if found and others:
+        only = " ".join(f"--objective {name!r}" for name in others)
+        one = len(found) == 1
+        raise InputError(
+            f"objectives of {source} must be clear: {', '.join(map(repr, found))} {'looks' if one else 'look'} like "
+            f"{'a count or a spread' if one else 'counts and spreads'}, as `prepex analyse` reads them. Name every "
+            f"objective, as in {only}, or use `prepex analyse`"
+        )
 
 
 def make_rules(names: Sequence[str], alternatives: str) -> list[Rule]:
