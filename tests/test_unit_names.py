@@ -72,6 +72,10 @@ def test_means(means):
     words = ("--minimise", "cost", "--at-most", "cost=1.5", "--cone", "tradeoffs:cost=0.5..1 strength")
     found = run("pareto", means, *words)
     assert found.exit_code == 0, found.output
+    found = run("pareto", means, "--objective", "cost")
+    assert found.exit_code == 0, found.output
+    found = run("plan", means, "--objective", "cost", "--variance", "1", "--scenario", "guess", "--runs", "2")
+    assert found.exit_code == 0, found.output
     found = run("bound", means, "--variance", "1", "--tolerance", "cost=0.1", "--minimise", "cost")
     assert found.exit_code == 0, found.output
 

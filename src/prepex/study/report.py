@@ -202,8 +202,8 @@ def _around(mean: float, ends: Sequence[float], unit: str, log: bool) -> str:
     elif log and word and low > 0.0 and (factor := max(high / value, value / low)) < 2.0:
         return f"{number(value, 3)} {word} ± {number(math.ceil(1e3 * (factor - 1.0) - 1e-6) / 10.0, 3)}%"
     elif log:
-        shown, _, factor = by_factor(value, low, high).partition(" within")
-        return f"{shown} {word}".rstrip() + (f" within{factor}" if factor else "")
+        shown, _, rest = by_factor(value, low, high).partition(" within")
+        return f"{shown} {word}".rstrip() + (f" within{rest}" if rest else "")
     else:
         shown = within(value, low, high)
     return f"{shown} {word}".rstrip()
