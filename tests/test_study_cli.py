@@ -260,3 +260,19 @@ def test_what_was_meant_is_said():
     said = run("study", "under", "dose", "--cone", "angle:120")
     assert "The study's tolerance (0.5 in gain) does not apply here: every difference matters" in said
     assert "Its limits are not looked at either." in said
+
+
+def test_a_study_from_a_table_takes_what_its_errors_advise(folder):
+    rows = [(k % 2, f"{1 + k % 2},{100 + k}") for k in range(24)]
+    Path("t.csv").write_text("who;lot;x\n" + "".join(f"{'aA'[k % 2]};b{arm};{x}\n" for k, (arm, x) in enumerate(rows)))
+    assert "(--names merge)" in run("study", "create", "s", "--from", "t.csv", "--arm", "who", "--decimal", ",", code=2)
+    assert "(--decimal ,)" in run("study", "create", "s", "--from", "t.csv", "--arm", "who", code=2)
+    assert "--arm" in run("study", "create", "s", "--from", "t.csv", "--decimal", ",", code=2)
+    read = ("--from", "t.csv", "--decimal", ",", "--pilot", "2")
+    run("study", "create", "kept", *read, "--arm", "who", "--names", "keep")
+    assert Study.open("prepex.db", "kept").experiment_now().labels.arms == ("a", "A")
+    run("study", "create", "both", *read, "--arm", "who", "--arm", "lot", "--names", "keep")
+    found = run("study", "create", "s", *read, "--arm", "who", "--arm-column", "lot", code=2)
+    assert "got both" in found
+    made = run("study", "create", "s", "--arm", "a", "--arm", "b", "--objective", "x", "--decimal", ",", code=2)
+    assert "--decimal says how the table of --from is read" in made
