@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace as Made
 
@@ -360,11 +361,46 @@ def test_a_failure_is_tried_again_and_then_ends_the_race(tmp_path):
 
     with pytest.raises(InputError, match=r"option '.' failed 3 times: it broke; its last words: oh"):
         feed(book, broken, 10)
-    assert len(tasks) == 3 and len(set(tasks)) == 1
+    # The same trial, with another seed, which decides the input too.
+    assert [replace(task, attempt=0) for task in tasks] == [tasks[0]] * 3
+    assert len({task.seed(0) for task in tasks}) == 3
     book.close()
-    # What failed is no outcome: the same trial comes first when it goes on.
+    # What failed is no outcome: the same trial comes first when it goes on, with a draw of its own.
     again = book_of(tmp_path, minimise=["loss"], on_failure="retry")
-    assert again.next(1) == [tasks[0]]
+    assert again.next(1) == [replace(tasks[0], attempt=3)]
+    again.close()
+
+
+def test_a_failure_of_a_seed_or_an_input_is_got_past(tmp_path):
+    """Of a pull of the study too, and the same when the race is repeated."""
+
+    def run_all(place):
+        plan = {"minimise": ["loss"], "on_failure": "retry", "family": {"loss": "gaussian(1)"}}
+        place.mkdir()
+        book, seen = book_of(place, **plan), []
+
+        def broken(task):
+            seen.append((task.option, task.seed(0)))
+            odd = task.seed(0) % 3 == 0
+            return Result(problem="not with this seed") if odd else {"loss": float(task.option == "a")}
+
+        feed(book, broken, 40)
+        book.close()
+        return seen, book.failures
+
+    one, failures = run_all(tmp_path / "one")
+    assert sum(map(len, failures.values())) >= 5
+    assert run_all(tmp_path / "other")[0] == one
+
+
+def test_by_default_a_repaired_option_is_run_with_the_seed_that_it_failed_with(tmp_path):
+    tasks = []
+    with pytest.raises(InputError, match="failed: it broke"):
+        book = book_of(tmp_path, minimise=["loss"])
+        feed(book, lambda task: tasks.append(task) or Result(problem="it broke"), 1)
+    book.close()
+    again = book_of(tmp_path, minimise=["loss"])
+    assert again.next(1) == tasks
     again.close()
 
 

@@ -107,7 +107,10 @@ def race(
     rounds: Annotated[int | None, typer.Option(help="Runs of each option to begin with. By default 3.")] = None,
     failed: Annotated[Many, typer.Option(help="MEASURE=VALUE that counts for a run that fails: time=60s.")] = None,
     on_failure: Annotated[
-        str | None, typer.Option(help="Without --failed: stop, or retry, up to 3 times. By default stop.")
+        str | None,
+        typer.Option(
+            help="Without --failed: stop, or retry, up to 3 times, with another {seed} and {input}. By default stop."
+        ),
     ] = None,
     storage: Annotated[
         str | None, typer.Option(help="Where the race is kept. By default race.db, beside a TOML file.")

@@ -71,7 +71,8 @@ def race(
     inputs       every trial is given one, drawn at random, as the first argument: the answer is about their mean
     family       of objectives where the usual one does not fit: times are LogNormal; of all others the first `rounds`
                  decide: without noise if every option repeats its own, Bernoulli if all are 0 or 1, else Gaussian
-    failed       values that count for a trial that raises; else `on_failure`, "stop" or "retry", up to 3 times
+    failed       values that count for a trial that raises; else `on_failure`, "stop" or "retry", up to 3 times, with
+                 another seed and input
     storage      a file: the race goes on where it was when it is called again; by default nothing is kept
     max_trials, max_seconds   end without an answer then
     look         called now and then with how it stands
