@@ -33,6 +33,8 @@ from prepex.tolerance import Tolerance
 NAME = "race"
 # Seconds between two looks.
 LOOK = 1.0
+# Of a function that was called in place of a coroutine function.
+NOTHING_TO_AWAIT = object()
 
 
 def race(
@@ -87,6 +89,7 @@ def race(
     ('certified', ('high',))
     """
     functions = options_of(options)
+    _require_plain(functions)
     question = _question(
         functions, objectives, minimise=minimise, family=family, tolerance=tolerance, at_most=at_most,
         at_least=at_least, limits=limits, cone=cone, delta=delta, seed=seed, rounds=rounds, failed=failed,
@@ -200,9 +203,16 @@ class Calls:
         args, named = self._given(task)
         began = time.perf_counter()
         try:
-            returned = await self.functions[task.option](*args, **named)
+            made: Any = self.functions[task.option](*args, **named)
+            # No signature tells what a lambda returns, so the first call is looked at.
+            returned = await made if inspect.isawaitable(made) else NOTHING_TO_AWAIT
         except Exception as error:
             return raised(error, began)
+        if returned is NOTHING_TO_AWAIT:
+            raise InputError(
+                f"option {task.option!r} must be a coroutine function (async def), got one that returns "
+                f"{shown(made)}: prepex.race calls plain functions"
+            )
         return read(returned, self.question.objectives, {"time": time.perf_counter() - began})
 
     def stop(self) -> bool:
@@ -220,6 +230,17 @@ def _told(future: "Future[Result]") -> "Future[Result]":
 
     future.add_done_callback(hand_on)
     return told
+
+
+def _require_plain(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Of options that would never be awaited the first is named, before anything is called."""
+    for name, function in functions.items():
+        whole: Any = function.func if isinstance(function, partial) else function
+        if inspect.iscoroutinefunction(whole) or inspect.iscoroutinefunction(type(whole).__call__):
+            raise InputError(
+                f"option {name!r} must be a plain function, got a coroutine function (async def): prepex.race_async "
+                "calls those"
+            )
 
 
 def _takes_seed(function: Callable[..., Any]) -> bool:

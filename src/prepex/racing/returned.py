@@ -1,5 +1,6 @@
 """One call of a function, where it is made, and what it returned."""
 
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
@@ -25,6 +26,9 @@ def measure(
         returned = function(*args, **named)
     except Exception as error:
         return raised(error, began)
+    if inspect.iscoroutine(returned):
+        returned.close()  # or Python warns that nobody awaited it
+        return Result(problem="it must return a value, got a coroutine: prepex.race_async awaits those", words=None)
     clocks = {"time": time.perf_counter() - began, "cpu": time.thread_time() - cpu}
     return read(returned, objectives, clocks)
 
