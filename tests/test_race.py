@@ -27,6 +27,7 @@ from prepex.racing.measures import Record, UnmeasuredError, parse_measure
 from prepex.racing.opening import Task
 from prepex.racing.options import Template, make_options, parse_values, parse_with
 from prepex.racing.plan import make_plan
+from prepex.racing.sketch import sketch
 from prepex.racing.trial import Result, Runs
 from prepex.racing.view import look
 from prepex.racing.words import tie_words, verdict
@@ -675,7 +676,7 @@ def test_a_tolerance_names_who_is_level_and_who_was_left_out():
 
     ties = [("a", f"b{i}") for i in range(7)]
     rows = [row("a", "in", 1.0), row("b0", "out", 0.98), row("c", "out", 0.0), row("d", "out", None)]
-    view = Made(status=Made(recommendation=Made(near_ties=ties, arms=("a",))), rows=rows, done=True)
+    view = Made(status=Made(recommendation=Made(near_ties=ties, arms=("a",), covered=())), rows=rows, done=True)
     level, left = tie_words(view)
     assert level == "Level within the tolerance: a and b0, a and b1, a and b2, a and b3, a and b4 and 2 more."
     assert left == "Left out, as one that is kept is at least as good, within the tolerance, in everything: b0."
@@ -704,3 +705,15 @@ def test_a_report_reads_like_the_terminal(tmp_path):
     assert re.search(r'<td class="number">[\d.]+ m?s ± [\d.]+%</td>', page)
     assert '<td class="number">2 B</td>' in page and "within a factor 1." not in page
     assert "45 s each time it is started" in page and "outcomes a day" not in page
+
+
+def test_the_picture_in_a_terminal_says_what_its_marks_are(tmp_path):
+    book = book_of(tmp_path, minimise=["loss", "cost"])
+    feed(book, lambda task: {"loss": float(task.option == "b") + task.number % 3, "cost": 1.0 + task.number % 2}, 40)
+    view = look(book)
+    book.close()
+    one = replace(view, rows=tuple(replace(row, state="out") for row in view.rows))
+    kept = [row.option for row in one.front]
+    legend = sketch(one)[-1]
+    assert legend.startswith(f"a {kept[0]}") and ("· other options" in legend) == (len(kept) == 1)
+    assert len(kept) == 1
