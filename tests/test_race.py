@@ -27,6 +27,8 @@ from prepex.racing.measures import Record, UnmeasuredError, parse_measure
 from prepex.racing.opening import Task
 from prepex.racing.options import Template, make_options, parse_values, parse_with
 from prepex.racing.plan import make_plan
+from prepex.racing.question import differences
+from prepex.racing.same import spelled
 from prepex.racing.sketch import sketch
 from prepex.racing.trial import Result, Runs
 from prepex.racing.view import look
@@ -249,10 +251,25 @@ def test_another_race_of_the_same_name_is_refused(tmp_path):
     assert "must be this one to go on with it, got another: options: 'b' (" in shown
     shown = invoke(draw(1.0, 1), draw(2.0, 1), "-n", "a", "-n", "c", *given, folder=tmp_path, code=2)
     assert "'b' is only there; options: 'c' is only here" in shown
+    shown = invoke(draw(1.0, 1), draw(2.0, 1), "-n", "a", "-n", "b", *given, "--timeout", "9s", folder=tmp_path, code=2)
+    assert "got another: timeout (none there, 9.0 here). Another name" in shown
     # Without its journal the study itself is looked at.
     (tmp_path / "race.jsonl").unlink()
     shown = invoke(draw(1.0, 1), draw(2.0, 1), "-n", "a", "-n", "b", *given, "--delta", 0.1, folder=tmp_path, code=2)
     assert "delta (0.05 there, 0.1 here)" in shown
+
+
+def test_a_race_that_would_be_prepared_otherwise_says_so_once(tmp_path):
+    def begin(*more, code):
+        given = ["true", "sleep 0.001", "--minimise", "time", "--budget", "6", *more]
+        return invoke(*given, folder=tmp_path, code=code)
+
+    begin("--prepare", "echo {seed}", code=3)
+    words = "got another: prepare ('echo {seed}' there, 'true' here). Another name"
+    assert words in begin("--prepare", "true", code=2)
+    assert "got another: prepare ('echo {seed}' there, none here). Another name" in begin(code=2)
+    plain, shelled = ({"options": {"a": ["c", one, {}], "b": "d"}} for one in ("sync", "true"))
+    assert differences(spelled(plain), spelled(shelled)) == ["prepare: 'a' ('sync' there, 'true' here)"]
 
 
 FAILING = [
@@ -565,6 +582,22 @@ def test_what_does_not_exist_is_not_shown(tmp_path):
     assert "there must be a race to show" in invoke(*given, folder=tmp_path, code=2)
     Study.create(tmp_path / "race.db", "other", arms=2, objectives=1, family=Gaussian(variance=1.0)).close()
     assert "got none of the name 'race'" in invoke(*given, folder=tmp_path, code=2)
+
+
+def test_a_race_is_shown_without_its_commands(tmp_path):
+    given = [draw(1.0, 1), draw("{g}", 1), "--with", "g=2.0,3.0", "--maximise", "gain", "--jobs", 1]
+    invoke(*given, "--budget", 6, "--study", "mine", folder=tmp_path, code=3)
+    shown = invoke("--show", "--study", "mine", folder=tmp_path, code=3)
+    assert shown == invoke(*given, "--show", "--study", "mine", folder=tmp_path, code=3)
+    assert json.loads(invoke("--show", "--study", "mine", "--export", "json", folder=tmp_path, code=3))["runs"] == 6
+    words = r"--show must come with the commands of the race, or its TOML file, got none, and none are kept beside .*"
+    assert re.search(words + "'other'", invoke("--show", "--study", "other", folder=tmp_path, code=2))
+    shown = invoke("--show", "--study", "mine", "--at-most", "gain=3", folder=tmp_path, code=2)
+    assert "got none but --at-most: leave it out, or type the whole command line" in shown
+    file = tmp_path / "mine.toml"
+    file.write_text('minimise = ["time"]\nbudget = 4\n[[option]]\ncommand = "true"\n[[option]]\ncommand = "sleep 0"\n')
+    invoke(file, "--study", "file", folder=tmp_path, code=3)
+    assert "sleep 0" in invoke("--show", "--study", "file", folder=tmp_path, code=3)
 
 
 def test_an_outcome_that_is_held_keeps_the_race_open(tmp_path):
