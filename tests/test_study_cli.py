@@ -260,3 +260,14 @@ def test_what_was_meant_is_said():
     said = run("study", "under", "dose", "--cone", "angle:120")
     assert "The study's tolerance (0.5 in gain) does not apply here: every difference matters" in said
     assert "Its limits are not looked at either." in said
+
+
+def test_a_budget_that_the_pilot_takes_most_of_is_warned_of(folder):
+    given = ["--arm", "a", "--arm", "b", "--arm", "c", "--objective", "strength", "--variance", "1"]
+    told = run("study", "create", "short", *given, "--max-pulls", 11)
+    assert "Warning: max_pulls is 11: nothing can be certified before 12 outcomes, as the first 9 only" in told
+    told = run("study", "create", "hardly", *given, "--max-pulls", 14)
+    assert "Warning: max_pulls is 14: little can be certified, as at least the first 9 outcomes (at most 192)" in told
+    assert "(`prepex study extend` gives more)" in told
+    assert "Warning" not in run("study", "create", "long", *given, "--max-pulls", 100)
+    assert "Warning" not in run("study", "create", "other", *given, "--max-pulls", 11, "--threshold", "heuristic")
