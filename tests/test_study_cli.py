@@ -276,3 +276,14 @@ def test_a_study_from_a_table_takes_what_its_errors_advise(folder):
     assert "got both" in found
     made = run("study", "create", "s", "--arm", "a", "--arm", "b", "--objective", "x", "--decimal", ",", code=2)
     assert "--decimal says how the table of --from is read" in made
+
+
+def test_a_budget_that_the_pilot_takes_most_of_is_warned_of(folder):
+    given = ["--arm", "a", "--arm", "b", "--arm", "c", "--objective", "strength", "--variance", "1"]
+    told = run("study", "create", "short", *given, "--max-pulls", 11)
+    assert "Warning: max_pulls is 11: nothing can be certified before 12 outcomes, as the first 9 only" in told
+    told = run("study", "create", "hardly", *given, "--max-pulls", 14)
+    assert "Warning: max_pulls is 14: little can be certified, as at least the first 9 outcomes (at most 192)" in told
+    assert "(`prepex study extend` gives more)" in told
+    assert "Warning" not in run("study", "create", "long", *given, "--max-pulls", 100)
+    assert "Warning" not in run("study", "create", "other", *given, "--max-pulls", 11, "--threshold", "heuristic")

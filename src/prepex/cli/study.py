@@ -27,6 +27,7 @@ from prepex.spoken import FAMILY_HELP, PRIOR_HELP, VARIANCE_HELP, parse_limits, 
 from prepex.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from prepex.settings import Settings
     from prepex.study.study import Study
 
 app = typer.Typer(help="Durable live studies: ask, tell, and a certificate at the end.", no_args_is_help=True)
@@ -184,6 +185,7 @@ def create(
         if guess is not None:
             settings = _planned(guess, settings, quiet=format is Format.json)
         study = Study.create(storage, actor=_who(actor), max_waiting=max_waiting, **settings)
+        wizard.warn_of_budget(_fixed(settings))
         study_show.created(study.picture(), storage, as_json=format is Format.json)
 
 
@@ -193,14 +195,20 @@ def _refuse_reading(given: dict[str, Any]) -> None:
         raise InputError(f"--{option} says how the table of --from is read, got it without --from")
 
 
+def _fixed(settings: dict[str, Any]) -> "Settings":
+    """Without what is only a study's."""
+    from prepex.settings import Settings
+
+    return Settings.make(**{key: value for key, value in settings.items() if key not in ("name", "lease")})
+
+
 def _planned(guess: Path, settings: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
     """Say the plan's short form, and on a terminal ask whether it shall be; the settings, as a study takes them."""
     from prepex.cli.waiting import progress
     from prepex.planning.belief import without_noise
     from prepex.planning.plan import plan
-    from prepex.settings import Settings
 
-    fixed = Settings.make(**{key: value for key, value in settings.items() if key not in ("name", "lease")})
+    fixed = _fixed(settings)
     with progress("simulated studies", quiet=quiet) as (start, advance):
         found = plan(guess, fixed, scenarios=["guess"], what_if={}, n_runs=100, begin=start, progress=advance)
     if not quiet:

@@ -1,10 +1,11 @@
 """The settings of a study from words: of a command line, or of answers to questions."""
 
 import contextlib
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -27,6 +28,9 @@ from prepex.tables import plain_number, read_sheet
 from prepex.tolerance import check_tolerance
 from prepex.unit_names import in_full
 from prepex.units import Units
+
+if TYPE_CHECKING:
+    from prepex.settings import Settings
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -246,6 +250,12 @@ def _spread(name: str, text: str) -> str:
 
 def _listed(text: str) -> list[str]:
     return [entry.strip() for entry in text.split(",") if entry.strip()]
+
+
+def warn_of_budget(settings: "Settings") -> None:
+    """Of one that its pilot takes most of: it may be extended, so it is said, not refused."""
+    if settings.short_budget is not None:
+        warnings.warn(f"{settings.short_budget} (`prepex study extend` gives more)", stacklevel=2)
 
 
 def settings(words: dict[str, Any], *, rule: str, threshold: Any, seed: int) -> dict[str, Any]:
