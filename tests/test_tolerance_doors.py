@@ -101,7 +101,7 @@ def test_two_equal_formulations_end_within_a_tolerance():
     assert {"a", "b"} in [set(pair) for pair in tied[0].recommendation.near_ties]
     words = tied[0].why()
     assert "ahead of a listed one by more than the tolerance (0.5 in strength and 0.5 in cost)" in words
-    assert "matched by a listed one within the tolerance" in words and "Equal within the tolerance: " in words
+    assert "matched by a listed one within it" in words and "Equal within the tolerance: " in words
 
 
 @pytest.mark.parametrize("threshold", ["certified", "heuristic"])
