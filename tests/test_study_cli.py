@@ -82,7 +82,9 @@ def test_tell_correct_void_in_a_terminal():
     refused = run("study", "tell", "dose", token, "1", "2", code=2)
     assert "Error: outcome of" in refused and "cost = -1.5, got cost = 2.0" in refused
     run("study", "correct", "dose", token, "gain=2", "--reason", "typo")
-    run("study", "void", "dose", other, "--reason", "lost")
+    assert f"voided {other}" in run("study", "void", "dose", other, "--reason", "lost")
+    words = f"{other} had been voided before, nothing changed; the reason then: lost"
+    assert words in run("study", "void", "dose", other, "--reason", "spilled")
     status = shown("study", "status", "dose")
     assert status["means"]["low"] == [2.0, -1.5] and status["voided"] == 1 and status["corrected"] == 1
     assert "corrected 1" in run("study", "status", "dose")

@@ -120,7 +120,7 @@ def plan(
             )
         show(found, name, as_json=format is Format.json)
         if report is not None:
-            found.report(report)
+            found.report(report, name=name)
             typer.echo(f"wrote {report}", err=True)
 
 
@@ -240,8 +240,14 @@ def show(found: "Plan", name: str, *, as_json: bool) -> None:
         if words:
             console.print(escape(words), soft_wrap=True)
     if command is None:
-        console.print("Start it in Python: Study.create(storage, name, plan.study_settings)")
+        console.print(
+            escape(
+                f"No shell command can say {found.unsayable}. Start it in Python: "
+                "Study.create(storage, name, plan.study_settings)"
+            ),
+            soft_wrap=True,
+        )
     else:
-        console.print("Start it:")
+        console.print(escape(found.start_words), soft_wrap=True)
         # As it is: to be copied.
         typer.echo(f"  {command}")

@@ -277,8 +277,7 @@ def correct(
 def void(name: Name, token: Token, reason: Reason, actor: Actor = None, storage: Place = DEFAULT) -> None:
     """A pull that does not count, with a reason: one that was known without any outcome, this one's or another's."""
     with errors():
-        _open(storage, name).void(token, reason=reason, actor=_who(actor))
-        typer.echo(f"voided {token}")
+        typer.echo(printable(str(_open(storage, name).void(token, reason=reason, actor=_who(actor)))))
 
 
 @app.command()
