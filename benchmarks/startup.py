@@ -9,7 +9,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from joblib import Parallel, delayed
 from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
 import prepex
@@ -114,10 +116,12 @@ def row(table, what, limit, cold, warm):
 
 
 def bits():
-    """Interpreted and compiled, pull by pull."""
+    """Interpreted and compiled, pull by pull, on all cores."""
     runs = [run for seed in (1, 2) for run in twice.random_runs(seed, rounds=1, n_pulls=120)]
-    found = [(run, run.first_difference()) for run in runs]
-    different = [(run, where) for run, where in found if where is not None]
-    for run, (pull, what) in different:
-        console.print(f"[red]{run}: {what} after pull {pull}[/]")
-    console.print(f"interpreted = compiled, bit for bit: {len(runs) - len(different)} of {len(runs)} random runs")
+    given = Parallel(n_jobs=-1, return_as="generator")(delayed(run.first_difference)() for run in runs)
+    different = 0
+    for run, where in zip(track(runs, "interpreted and compiled", console=console), given, strict=True):
+        if where is not None:
+            different += 1
+            console.print(f"[red]{run}: {where[1]} after pull {where[0]}[/]")
+    console.print(f"interpreted = compiled, bit for bit: {len(runs) - different} of {len(runs)} random runs")
