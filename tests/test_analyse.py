@@ -382,3 +382,82 @@ def test_a_tolerance_that_is_as_large_as_what_differs_is_flagged(means, words):
     found = px.analyse(table)
     found = replace(found, tolerance={"x": 0.25}, arms=tuple(replace(arm, state="open") for arm in found.arms))
     assert f"If differences of up to 0.25 in x do not matter, the front is settled {words}" in sentences(found)
+
+
+@pytest.mark.parametrize("words", [("analyse",), ("study", "create", "s", "--storage", "s.db", "--from")])
+def test_who_waits_for_a_compiler_is_told(words, tmp_path, monkeypatch):
+    from prepex._kernels import engine
+
+    def compiles(self, *args, **options):
+        monkeypatch.setattr(engine.here, "told", False)
+        engine.say()
+        return before(self, *args, **options)
+
+    before = px.Experiment._replay
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engine, "announce", None)
+    monkeypatch.setattr(px.Experiment, "_replay", compiles)
+    (tmp_path / "t.csv").write_text("arm,x\n" + "".join(f"{'ab'[k % 2]},{k * k % 7}\n" for k in range(40)))
+    found = CliRunner().invoke(app, [*words, "t.csv", "--family", "x=unknown"])
+    assert found.exit_code == 0, found.output
+    assert "Compiling this kind of problem for this machine" in found.stderr
+
+
+SHARES = "opt,n,cured,strength,strength_se\nA,30,0.5,5,0.3\nB,30,0.2667,6,0.3\nC,30,{},8,0.3\n"
+
+
+@pytest.mark.parametrize("family", [None, {"cured": "bernoulli"}, {"cured": "poisson"}])
+def test_rounded_shares_are_the_counts_that_they_were(family, tmp_path):
+    found = px.analyse(write(tmp_path / "t.csv", SHARES.format("0.3333")), family=family)
+    assert [arm.mean[0] for arm in found.arms] == pytest.approx([0.5, 8 / 30, 1 / 3], abs=1e-12)
+    assert "Rounded means of cured are taken for counts: 0.2667 for 8 of 30, 0.3333 for 10 of 30." in found.notes
+    whole = px.analyse(write(tmp_path / "u.csv", SHARES.format("0.4").replace("0.2667", "0.3")), family=family)
+    assert not [note for note in whole.notes if "Rounded" in note]
+
+
+@pytest.mark.parametrize("family", [None, "bernoulli", "poisson", "unknown"])
+def test_a_share_of_no_whole_number_says_which_row(family, tmp_path):
+    path = write(tmp_path / "t.csv", SHARES.format("0.35"))
+    given = None if family is None else {"cured": family}
+    with pytest.raises(InputError) as error:
+        px.analyse(path, family=given)
+    words = str(error.value)
+    if family != "unknown":
+        assert "line 4: cured of 'C'" in words and "got 0.35 = 10.5 of 30" in words
+        assert "the nearest is 0.333333 (10 of 30) or 0.366667 (11 of 30)" in words
+    if family in (None, "unknown"):
+        assert "spreads of 'cured' must be given beside its means, as a column 'cured_sd'" in words
+    # What is advised is looked at.
+    assert px.analyse(path, family={"cured": "gaussian(0.2)"}).arms[2].mean[0] == pytest.approx(0.35)
+
+
+def test_a_share_that_could_be_two_counts_is_asked_for(tmp_path):
+    path = write(tmp_path / "t.csv", SHARES.replace("C,30", "C,31").format("0.5"))
+    with pytest.raises(InputError, match=r"could be .* or 0.483871 \(15 of 31\) or .*: give it with more digits"):
+        px.analyse(path, family={"cured": "bernoulli"})
+
+
+def test_means_of_counts_are_poisson_only_where_they_can_be(tmp_path):
+    text = "opt,n,faults\nA,3,3.33\nB,3,5\n"
+    with pytest.raises(InputError, match="faults=poisson"):
+        px.analyse(write(tmp_path / "t.csv", text))
+    assert px.analyse(write(tmp_path / "t.csv", text), family="poisson").arms[0].mean[0] == pytest.approx(10 / 3)
+    with pytest.raises(InputError, match=r"faults=gaussian\(VARIANCE\)"):
+        px.analyse(write(tmp_path / "t.csv", text.replace("3.33", "3.4")))
+
+
+def test_a_line_of_units_is_read_as_units_in_the_header(tmp_path):
+    rows = "".join(f"{'ab'[k % 2]};{1 + k % 2 + k * k % 7 / 10};{k % 5}\n" for k in range(40))
+    below = px.analyse(write(tmp_path / "b.csv", f"arm;strength;time / s\n;[MPa];s\n{rows}"), minimise="time")
+    beside = px.analyse(write(tmp_path / "h.csv", f"arm;strength [MPa];time / s\n{rows}"), minimise="time")
+    assert below.objectives == beside.objectives == ("strength [MPa]", "time / s")
+    assert below.to_document()["arms"] == beside.to_document()["arms"] and "Line 2 is taken for units" in below.notes[0]
+    assert below.states == px.analyse(tmp_path / "b.csv", objectives=["strength", "time"], minimise="time").states
+    axes = below.plot().axes[0]
+    assert "strength [MPa]" in axes.get_xlabel() + axes.get_ylabel()
+
+
+def test_units_below_stand_beside_counts_and_spreads_too(tmp_path):
+    text = "arm,n,gain,gain_sd\n,runs,g,g\na,5,1,0.5\nb,6,2,0.4\n"
+    found = px.analyse(write(tmp_path / "t.csv", text))
+    assert found.objectives == ("gain [g]",) and [arm.n for arm in found.arms] == [5, 6]

@@ -150,7 +150,7 @@ def test_tolerances_and_limits_in_the_form_and_on_the_page(page, storage):
     page.fill("#create [name=limits]", "harm <= 0.3")
     page.click("#create [name=avoid_infeasible]")
     page.click("#create button.main")
-    page.until(lambda: page.text("#name") == "limited" and page.text("#log-range") == "1 to 1 of 1")
+    page.until(lambda: page.text("#name") == "limited" and page.text("#log-range") == "0 to 0, of 1 from 0 on")
     study = Study.open(storage, "limited")
     settings = study.certificate()["settings"]
     assert settings["tolerance"] == [0.5] and settings["avoid_infeasible"] is True
@@ -177,7 +177,7 @@ def test_a_study_from_the_form_to_the_certificate(page, storage, downloads):
     )
     page.fill("#objectives [data-part=variance]", "0.01")
     page.click("#create button.main")
-    page.until(lambda: page.text("#name") == "a/b " + EVIL and page.text("#log-range") == "1 to 1 of 1")
+    page.until(lambda: page.text("#name") == "a/b " + EVIL and page.text("#log-range") == "0 to 0, of 1 from 0 on")
     assert page.text("#front-words") == "Nothing is known yet." and page.shown("#means-empty")
     first = page.text("#why")
     # Ask for two, tell one: it is drawn.
@@ -597,3 +597,19 @@ def test_a_margin_below_zero_and_what_a_probability_is(page, storage):
     assert f"The certified margin is {have}" in study.why()
     assert "that the option is within the tolerance of the front" in page.text("#states-words")
     page.check_quiet()
+
+
+def test_a_phone_explains_its_arrows_and_a_spent_budget_how_to_go_on(page, storage):
+    add_study(storage, "two words", n=30, max_pulls=30)
+    for width, said in ((1280, False), (390, True)):
+        resize(page.driver, width, 900)
+        page.study("two words")
+        page.until(lambda: page.run("return document.querySelector('#means > .plot')?.layout?.xaxis.title.text"))
+        title = page.run("return document.querySelector('#means > .plot').layout.xaxis.title.text")
+        assert ("↑" in title) == said == ("↑ more is better, ↓ less is better." in page.text("#promise"))
+    hint = "Its budget is spent: prepex study extend 'two words' --max-pulls N --reason WHY gives it more."
+    assert hint in page.text("#why")
+    rows = "return [...document.querySelectorAll('#log tbody tr')].map((row) => Number(row.cells[0].textContent))"
+    shown = page.run(rows)
+    assert page.text("#log-range") == f"{min(shown)} to {max(shown)}, of 61 from 0 on"
+    resize(page.driver, 1280, 900)

@@ -137,3 +137,34 @@ def test_a_gaussian_says_what_it_lacks():
         Gaussian()
     with pytest.raises(InputError, match="got both"):
         Gaussian(variance=1.0, covariance=[[1.0]])
+
+
+SUMMARY = "design,n,strength,strength_sd,cost,cost_sd\nA,30,5,1,3,0.2\nB,30,6,1,4,0.3\nC,28,4,2,5,0.1\n"
+
+
+@pytest.mark.parametrize("words", [("pareto",), ("bound", "--variance", "1"), ("run", "--variance", "1")])
+def test_counts_and_spreads_of_a_summary_are_no_objectives(words, tmp_path):
+    path = tmp_path / "means.csv"
+    path.write_text(SUMMARY)
+    found = run(words[0], str(path), *words[1:], "--minimise", "cost")
+    assert found.exit_code == 2
+    assert "'n', 'strength_sd', 'cost_sd' look like counts and spreads, as `prepex analyse` reads them" in found.stderr
+    assert "--objective 'strength' --objective 'cost', or use `prepex analyse`" in found.stderr
+
+
+def test_who_names_a_count_or_a_spread_gets_it(tmp_path):
+    path = tmp_path / "means.csv"
+    path.write_text(SUMMARY)
+    for words in (("strength", "cost"), ("n", "cost"), ("strength", "strength_sd")):
+        named = [part for name in words for part in ("--objective", name)]
+        assert run("pareto", str(path), *named).exit_code == 0
+    path.write_text("design,n,gain\nA,3,1\nB,2,2\n")
+    assert run("pareto", str(path)).exit_code == 2
+    assert run("pareto", str(path), "--minimise", "n").exit_code == 0
+    path.write_text("design,n:poisson,gain\nA,3,1\nB,2,2\n")
+    assert run("pareto", str(path)).exit_code == 0
+    # Nothing else is there to be meant; and no spread is one of nothing.
+    path.write_text("design,n\nA,3\nB,2\n")
+    assert run("pareto", str(path)).exit_code == 0
+    path.write_text("design,time_sd,gain\nA,3,1\nB,2,2\n")
+    assert run("pareto", str(path)).exit_code == 0

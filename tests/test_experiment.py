@@ -248,7 +248,11 @@ def test_a_pilot_is_left_out_of_the_tests_but_not_of_the_answer():
     for arm, reward in told[:10]:
         experiment.tell(arm, reward)
     assert experiment.reached == -np.inf
+    # Of a length that was given, and of one that depends on what is seen.
     assert "The first 12 pulls only set the shares of the risk" in experiment.why()
+    usual = Experiment(3, 2, family=Gaussian(variance=1.0))
+    usual.tell_many([(k, [0.0, 0.0]) for k in range(3)])
+    assert "At least the first 9 pulls only set the shares of the risk" in usual.why()
     assert experiment.recommendation.undecided == experiment.labels.arms
     for arm, reward in told[10:]:
         experiment.tell(arm, reward)

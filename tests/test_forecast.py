@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from itertools import count
 
 import numpy as np
 import pytest
@@ -150,3 +151,36 @@ def test_the_server_computes_it_apart(study, tmp_path):
         assert client.get("/api/studies/none/forecast").status_code == 404
         assert client.get("/api/studies/cures/status").json()["forecast"]["median"] == found["forecast"]["median"]
         assert client.get("/api/studies/cures/view").json()["forecast"]["words"].startswith("About")
+
+
+def test_the_same_seed_gives_the_same_forecast_however_slow_the_machine_is(monkeypatch):
+    """The clock jumps: the work that is counted does not."""
+    experiment = told(tolerance=None, threshold="certified")
+    made = []
+    for step in (1e-9, 1e-5):
+        now = count(0.0, step)
+        monkeypatch.setattr(onward.time, "perf_counter", lambda now=now: float(next(now)))
+        made.append(forecast(experiment.setting, experiment.course, 1e-6, seconds=0.05))
+    monkeypatch.undo()
+    assert made[0] == made[1] and made[0].seconds is None and 0 < made[0].followed < 50 * 12 + 2000
+    assert "stopped after" not in made[0].words
+
+
+def test_what_the_clock_cuts_off_says_so(monkeypatch):
+    experiment = told(tolerance=None, threshold="certified")
+    now = count(0.0, 0.01)
+    monkeypatch.setattr(onward.time, "perf_counter", lambda: float(next(now)))
+    found = forecast(experiment.setting, experiment.course, 1e-6, seconds=2.0)
+    monkeypatch.undo()
+    assert found.seconds == 2.0 and found.words.endswith("The runs were stopped after 2 s.")
+    assert found.to_document()["seconds"] == 2.0
+
+
+def test_work_is_spent_to_the_end_and_no_further():
+    experiment = told(tolerance=None, threshold="certified")
+    setting = experiment.setting
+    truths = Draws(np.repeat(TRUTH[None], 5, axis=0), np.full((5, 3, 2), 1.0))
+    effort = 1000 * onward.weight_of(setting) * 5
+    found = run_on(setting, experiment.course, 1e-9, truths, (0,), most=3000, effort=effort)
+    assert not found.late and found.times[~found.stopped].tolist() == [1000] * int((~found.stopped).sum())
+    assert found.times.sum() * onward.weight_of(setting) <= effort

@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "prepex"
 LAYERS = (
     ("_kernels", "_given", "errors", "extras", "naming", "numerals", "whole_file"),
     ("_checks", "markup"),
-    ("_figure", "_named", "_ticks", "units"),
+    ("_figure", "_named", "_ticks", "unit_names", "units"),
     ("facets", "mixtures", "trade_offs"),
     ("cone_words", "preferences"),
     ("cone", "family", "labels", "region", "tables"),

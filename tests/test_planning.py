@@ -18,6 +18,7 @@ from prepex import (
     InputError,
     Limit,
     LogNormal,
+    Poisson,
     Product,
     Settings,
     Study,
@@ -26,11 +27,12 @@ from prepex import (
 from prepex.cli import app
 from prepex.planning import trials
 from prepex.planning.belief import from_guess, without_noise
-from prepex.planning.command import create_command
+from prepex.planning.command import create_command, unsayable
 from prepex.planning.inverse import Afford
 from prepex.planning.scenarios import closest, truths
 from prepex.planning.table import quantile
 from prepex.posterior_draws import Draws
+from prepex.stopping import Certified
 
 PAGE = Path(__file__).parent.parent / "docs" / "howto" / "plan.md"
 GUESS = {"a": {"gain": 2.0, "cost": 1.0}, "b": {"gain": 0.0, "cost": 0.0}, "c": {"gain": 0.5, "cost": 2.0}}
@@ -158,13 +160,23 @@ def test_studies_that_do_not_end_are_counted_in_words():
     )
     few = replace(some, n_stopped=3, median=None)
     assert few.words == "only 3 of 20 studies end within 1,600 trials; 0 of 3 answers wrong"
+    most = replace(row, n_runs=100, n_stopped=97, most=1600, median=80, q90=350, error=0.0)
+    assert most.words.endswith("within 350; 0 of 97 answers wrong, 3 of 100 studies had not ended within 1,600")
 
 
 def test_calibration_is_about_the_scenarios():
     found = small(n_runs=200, calibrate_to=0.1, seed=2)
     kept = found.calibration
     assert kept.delta is not None and all(bound <= 0.1 for delta, bound, _ in kept.bounds if delta <= kept.delta)
-    assert small(n_runs=4, calibrate_to=0.1).calibration.delta is None
+    # The command has the delta that was found, and says so; where none was, that of the plan.
+    assert found.study_settings.delta == kept.delta and f"--delta {kept.delta!r}" in found.command()
+    asked = found.settings.delta
+    assert kept.delta == asked or f"with the calibrated delta {kept.delta:g} (what is said above" in found.start_words
+    few = small(n_runs=4, calibrate_to=0.1)
+    assert few.calibration.delta is None and few.study_settings.delta == asked
+    assert few.start_words == f"Start it, with delta {asked:g} as planned, as no calibrated one was found:"
+    other = replace(found, calibration=replace(kept, bounds=(), delta=0.3))
+    assert "--delta 0.3" in other.command() and "with the calibrated delta 0.3 (what is said" in other.start_words
     with pytest.raises(InputError, match="calibrate_to must be for a threshold without a worst-case proof"):
         small(threshold="certified", calibrate_to=0.1)
 
@@ -237,6 +249,28 @@ def test_the_command_creates_the_study(settings, tmp_path):
     assert made == wanted
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"arms": ("a, b", "c")}, "the name 'a, b', which has a comma"),
+        ({"family": Gaussian(covariance=[[1.0, 0.2], [0.2, 1.0]])}, "noise that is correlated, a covariance"),
+        ({"threshold": Certified(pilot=3)}, "the threshold certified(pilot=3), whose parameters are not the usual"),
+    ],
+)
+def test_what_no_command_says_is_named(options, words):
+    settings = Settings.make(**{"arms": 2, "objectives": 2, "family": Gaussian(variance=1.0)} | options)
+    assert create_command(settings) is None and words in unsayable(settings)
+
+
+def test_an_uncertainty_that_cannot_be_names_the_option_and_its_number():
+    guess, family = [[0.5], [0.9]], Bernoulli()
+    words = r"uncertainty of 'cured' must be below .* 0\.3 for 'arm 1' with 0\.9, got 0\.35"
+    with pytest.raises(InputError, match=words):
+        plan(guess, family=family, objectives=("cured",), uncertainty=0.35)
+    with pytest.raises(InputError, match=r"must be 0 where its mean is 0, as for 'arm 0', got 0\.2"):
+        plan([[0.0], [1.0]], family=Poisson(), objectives=("faults",), uncertainty=0.2)
+
+
 def test_what_the_page_says_to_type(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text()
@@ -261,7 +295,7 @@ def test_from_a_shell(tmp_path, monkeypatch):
     command = next(line.strip() for line in shown.output.splitlines() if "study create" in line)
     assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     page = (tmp_path / "plan.html").read_text()
-    assert "prepex study create NAME" in page and page.count("<svg") == 2 and "What 50 trials afford" in page
+    assert "prepex study create mine" in page and page.count("<svg") == 2 and "What 50 trials afford" in page
     create = ["study", "create", "next", *shlex.split(command)[4:], "--guess", "guess.csv"]
     shown = CliRunner().invoke(app, create)
     assert shown.exit_code == 0 and shown.output.index("Under the guess") < shown.output.index("Created next")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace as Made
 
@@ -26,6 +27,9 @@ from prepex.racing.measures import Record, UnmeasuredError, parse_measure
 from prepex.racing.opening import Task
 from prepex.racing.options import Template, make_options, parse_values, parse_with
 from prepex.racing.plan import make_plan
+from prepex.racing.question import differences
+from prepex.racing.same import spelled
+from prepex.racing.sketch import sketch
 from prepex.racing.trial import Result, Runs
 from prepex.racing.view import look
 from prepex.racing.words import tie_words, verdict
@@ -247,10 +251,25 @@ def test_another_race_of_the_same_name_is_refused(tmp_path):
     assert "must be this one to go on with it, got another: options: 'b' (" in shown
     shown = invoke(draw(1.0, 1), draw(2.0, 1), "-n", "a", "-n", "c", *given, folder=tmp_path, code=2)
     assert "'b' is only there; options: 'c' is only here" in shown
+    shown = invoke(draw(1.0, 1), draw(2.0, 1), "-n", "a", "-n", "b", *given, "--timeout", "9s", folder=tmp_path, code=2)
+    assert "got another: timeout (none there, 9.0 here). Another name" in shown
     # Without its journal the study itself is looked at.
     (tmp_path / "race.jsonl").unlink()
     shown = invoke(draw(1.0, 1), draw(2.0, 1), "-n", "a", "-n", "b", *given, "--delta", 0.1, folder=tmp_path, code=2)
     assert "delta (0.05 there, 0.1 here)" in shown
+
+
+def test_a_race_that_would_be_prepared_otherwise_says_so_once(tmp_path):
+    def begin(*more, code):
+        given = ["true", "sleep 0.001", "--minimise", "time", "--budget", "6", *more]
+        return invoke(*given, folder=tmp_path, code=code)
+
+    begin("--prepare", "echo {seed}", code=3)
+    words = "got another: prepare ('echo {seed}' there, 'true' here). Another name"
+    assert words in begin("--prepare", "true", code=2)
+    assert "got another: prepare ('echo {seed}' there, none here). Another name" in begin(code=2)
+    plain, shelled = ({"options": {"a": ["c", one, {}], "b": "d"}} for one in ("sync", "true"))
+    assert differences(spelled(plain), spelled(shelled)) == ["prepare: 'a' ('sync' there, 'true' here)"]
 
 
 FAILING = [
@@ -360,11 +379,46 @@ def test_a_failure_is_tried_again_and_then_ends_the_race(tmp_path):
 
     with pytest.raises(InputError, match=r"option '.' failed 3 times: it broke; its last words: oh"):
         feed(book, broken, 10)
-    assert len(tasks) == 3 and len(set(tasks)) == 1
+    # The same trial, with another seed, which decides the input too.
+    assert [replace(task, attempt=0) for task in tasks] == [tasks[0]] * 3
+    assert len({task.seed(0) for task in tasks}) == 3
     book.close()
-    # What failed is no outcome: the same trial comes first when it goes on.
+    # What failed is no outcome: the same trial comes first when it goes on, with a draw of its own.
     again = book_of(tmp_path, minimise=["loss"], on_failure="retry")
-    assert again.next(1) == [tasks[0]]
+    assert again.next(1) == [replace(tasks[0], attempt=3)]
+    again.close()
+
+
+def test_a_failure_of_a_seed_or_an_input_is_got_past(tmp_path):
+    """Of a pull of the study too, and the same when the race is repeated."""
+
+    def run_all(place):
+        plan = {"minimise": ["loss"], "on_failure": "retry", "family": {"loss": "gaussian(1)"}}
+        place.mkdir()
+        book, seen = book_of(place, **plan), []
+
+        def broken(task):
+            seen.append((task.option, task.seed(0)))
+            odd = task.seed(0) % 3 == 0
+            return Result(problem="not with this seed") if odd else {"loss": float(task.option == "a")}
+
+        feed(book, broken, 40)
+        book.close()
+        return seen, book.failures
+
+    one, failures = run_all(tmp_path / "one")
+    assert sum(map(len, failures.values())) >= 5
+    assert run_all(tmp_path / "other")[0] == one
+
+
+def test_by_default_a_repaired_option_is_run_with_the_seed_that_it_failed_with(tmp_path):
+    tasks = []
+    with pytest.raises(InputError, match="failed: it broke"):
+        book = book_of(tmp_path, minimise=["loss"])
+        feed(book, lambda task: tasks.append(task) or Result(problem="it broke"), 1)
+    book.close()
+    again = book_of(tmp_path, minimise=["loss"])
+    assert again.next(1) == tasks
     again.close()
 
 
@@ -530,6 +584,22 @@ def test_what_does_not_exist_is_not_shown(tmp_path):
     assert "got none of the name 'race'" in invoke(*given, folder=tmp_path, code=2)
 
 
+def test_a_race_is_shown_without_its_commands(tmp_path):
+    given = [draw(1.0, 1), draw("{g}", 1), "--with", "g=2.0,3.0", "--maximise", "gain", "--jobs", 1]
+    invoke(*given, "--budget", 6, "--study", "mine", folder=tmp_path, code=3)
+    shown = invoke("--show", "--study", "mine", folder=tmp_path, code=3)
+    assert shown == invoke(*given, "--show", "--study", "mine", folder=tmp_path, code=3)
+    assert json.loads(invoke("--show", "--study", "mine", "--export", "json", folder=tmp_path, code=3))["runs"] == 6
+    words = r"--show must come with the commands of the race, or its TOML file, got none, and none are kept beside .*"
+    assert re.search(words + "'other'", invoke("--show", "--study", "other", folder=tmp_path, code=2))
+    shown = invoke("--show", "--study", "mine", "--at-most", "gain=3", folder=tmp_path, code=2)
+    assert "got none but --at-most: leave it out, or type the whole command line" in shown
+    file = tmp_path / "mine.toml"
+    file.write_text('minimise = ["time"]\nbudget = 4\n[[option]]\ncommand = "true"\n[[option]]\ncommand = "sleep 0"\n')
+    invoke(file, "--study", "file", folder=tmp_path, code=3)
+    assert "sleep 0" in invoke("--show", "--study", "file", folder=tmp_path, code=3)
+
+
 def test_an_outcome_that_is_held_keeps_the_race_open(tmp_path):
     """The stop of a study that has a measure without noise is not believed once the measure has been seen to vary."""
     book = book_of(tmp_path, minimise=["output", "loss"])
@@ -639,7 +709,7 @@ def test_a_tolerance_names_who_is_level_and_who_was_left_out():
 
     ties = [("a", f"b{i}") for i in range(7)]
     rows = [row("a", "in", 1.0), row("b0", "out", 0.98), row("c", "out", 0.0), row("d", "out", None)]
-    view = Made(status=Made(recommendation=Made(near_ties=ties, arms=("a",))), rows=rows, done=True)
+    view = Made(status=Made(recommendation=Made(near_ties=ties, arms=("a",), covered=())), rows=rows, done=True)
     level, left = tie_words(view)
     assert level == "Level within the tolerance: a and b0, a and b1, a and b2, a and b3, a and b4 and 2 more."
     assert left == "Left out, as one that is kept is at least as good, within the tolerance, in everything: b0."
@@ -668,3 +738,15 @@ def test_a_report_reads_like_the_terminal(tmp_path):
     assert re.search(r'<td class="number">[\d.]+ m?s ± [\d.]+%</td>', page)
     assert '<td class="number">2 B</td>' in page and "within a factor 1." not in page
     assert "45 s each time it is started" in page and "outcomes a day" not in page
+
+
+def test_the_picture_in_a_terminal_says_what_its_marks_are(tmp_path):
+    book = book_of(tmp_path, minimise=["loss", "cost"])
+    feed(book, lambda task: {"loss": float(task.option == "b") + task.number % 3, "cost": 1.0 + task.number % 2}, 40)
+    view = look(book)
+    book.close()
+    one = replace(view, rows=tuple(replace(row, state="out") for row in view.rows))
+    kept = [row.option for row in one.front]
+    legend = sketch(one)[-1]
+    assert legend.startswith(f"a {kept[0]}") and ("· other options" in legend) == (len(kept) == 1)
+    assert len(kept) == 1

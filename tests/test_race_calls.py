@@ -127,6 +127,51 @@ def test_a_coroutine_that_fails_ends_the_others():
     assert time.monotonic() - began < 30
 
 
+class Asks:
+    async def __call__(self, seed):
+        return 1.0
+
+
+async def answers(seed):
+    return 1.0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("function", [answers, partial(answers, seed=1), Asks()])
+def test_coroutine_functions_are_refused_before_anything_is_called(function):
+    words = r"option 'b' must be a plain function, got a coroutine function .*: prepex\.race_async calls those"
+    with pytest.raises(InputError, match=words):
+        px.race({"a": lambda: pytest.fail("it was called"), "b": function}, objectives=("gain",))
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_turns_out_to_be_a_coroutine_or_none_names_the_other_function(tmp_path):
+    with pytest.raises(InputError, match=r"option '.' failed: it must return a value, got a coroutine: prepex\.race_a"):
+        px.race({"a": lambda: answers(1), "b": lambda: answers(1)}, objectives=("gain",))
+    words = r"option '.' must be a coroutine function \(async def\), got one that returns 1\.5: prepex\.race calls"
+    with pytest.raises(InputError, match=words):
+        asyncio.run(px.race_async({"a": lambda: 1.5, "b": lambda: 1.5}, objectives=("gain",)))
+    # What returns something to await need not be a coroutine function.
+    asked = {"a": lambda seed: answers(seed), "b": lambda seed: answers(seed)}
+    assert asyncio.run(px.race_async(asked, objectives=("gain",), max_trials=4)).n_trials == 4
+
+
+def test_a_function_prints_nothing_and_nobody_says_so():
+    with pytest.raises(InputError, match=r"option '.' failed: it must return a number, .*, got 'fast'$"):
+        px.race({"a": lambda: "fast", "b": lambda: "fast"}, objectives=("gain",))
+    with pytest.raises(InputError, match=r"option '.' failed: gain must be a finite number, got nan$"):
+        px.race({"a": lambda: float("nan"), "b": lambda: float("nan")}, objectives=("gain",))
+
+
+def test_the_answer_says_who_is_level(tmp_path):
+    """In Python and in JSON as in a terminal."""
+    level = {"one": partial(gain, 1.0), "other": partial(gain, 1.0), "low": partial(gain, 0.0)}
+    found = px.race(level, objectives=("gain",), tolerance=0.5, seed=1)
+    words = "Left out, as one that is kept is at least as good, within the tolerance, in everything"
+    assert any(line.startswith(words) for line in found.words)
+    assert any(line.startswith(words) for line in found.to_dict()["notes"])
+
+
 def test_a_grid_and_a_sample_of_it():
     @px.grid(x=range(3), y=("p", "q"))
     def score(x, y, seed):

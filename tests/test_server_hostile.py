@@ -196,7 +196,12 @@ def test_reasons_and_outcomes(web):
         answer = web.post("/api/studies/dose/void", json={"token": ticket["token"], "reason": reason})
         assert answer.status_code == 422
     good = {"token": ticket["token"], "reason": "two\nlines, é"}
-    assert web.post("/api/studies/dose/void", json=good).status_code == 200
+    assert web.post("/api/studies/dose/void", json=good).json() == {**good, "new": True}
+    again = web.post("/api/studies/dose/void", json={**good, "reason": "another"})
+    assert again.status_code == 200 and again.json() == {**good, "new": False}
+    assert web.post("/api/studies/dose/ask", json={"n": 1, "key": "k"}).status_code == 200
+    refused = web.post("/api/studies/dose/ask", json={"n": 2, "key": "k"})
+    assert refused.status_code == 400 and "n must be 1 as in the first request with the key 'k', got 2" in refused.text
 
 
 # Limits

@@ -7,11 +7,12 @@ import threading
 import numpy as np
 import pytest
 
-from prepex import Cone, Experiment, Gaussian, Study
+from prepex import Cone, Experiment, Gaussian, InputError, Study
 from prepex.sampling import APE, PSIPS, FraPPE
 from prepex.stopping import Certified
 from prepex.study import clock as clock_module
 from prepex.study import session as module
+from prepex.study.check_log import Record
 
 TRUTH = {"a": (1.0, 0.0), "b": (0.0, -1.0), "c": (-0.5, 0.5)}
 
@@ -482,3 +483,40 @@ def test_a_fresh_study_knows_what_it_needs(place, threshold):
     for _ in range(4):
         assert 0 < study.status().needed < 1000 and study.certificate()["needed"] > 0
         study.tell(study.ask().token, [0.0, 0.0])
+
+
+def test_a_key_stands_for_one_number_of_pulls(place):
+    study = create(place, max_pulls=6)
+    first = study.ask(actor="A", key="k")
+    with pytest.raises(InputError, match=r"n must be 1 as in the first request with the key 'k', got 2; another"):
+        study.ask(2, actor="A", key="k")
+    two = study.ask(2, actor="A", key="two", new=True)
+    with pytest.raises(InputError, match=r"n must be 2 as in the first request with the key 'two', got 1"):
+        study.ask(actor="A", key="two")
+    # A request that the budget cut short, or that got own pulls first, is the same when it is repeated.
+    rest = study.ask(5, actor="A", key="rest", new=True)
+    assert len(rest) == 3
+    own = create(place, name="own")
+    own.ask(actor="A")
+    mixed = own.ask(3, actor="A", key="mixed")
+    assert len(mixed) == 3
+    again = Study.open(place, "dose")
+    tokens = [ticket.token for ticket in rest]
+    assert [ticket.token for ticket in again.ask(5, actor="A", key="rest", new=True)] == tokens
+    assert {ticket.token for ticket in own.ask(3, actor="A", key="mixed")} <= {ticket.token for ticket in mixed}
+    with pytest.raises(InputError, match="n must be 5 as in the first request with the key 'rest', got 3"):
+        again.ask(3, actor="A", key="rest")
+    assert again.ask(actor="A", key="k").token == first.token and len(two) == 2
+    assert again.verify().ok
+    log = [event.line + "\n" for event in again.events()]
+    assert sum("wanted" in json.loads(line)["data"] for line in log) == 3
+    Record.read(log)  # refuses what no study writes
+
+
+def test_voiding_again_keeps_the_first_reason(place):
+    study = create(place)
+    token = study.ask().token
+    assert study.void(token, reason="spilled").new
+    before = study.status().head
+    again = study.void(token, reason="lost")
+    assert (again.new, again.reason) == (False, "spilled") and study.status().head == before

@@ -82,7 +82,9 @@ def test_tell_correct_void_in_a_terminal():
     refused = run("study", "tell", "dose", token, "1", "2", code=2)
     assert "Error: outcome of" in refused and "cost = -1.5, got cost = 2.0" in refused
     run("study", "correct", "dose", token, "gain=2", "--reason", "typo")
-    run("study", "void", "dose", other, "--reason", "lost")
+    assert f"voided {other}" in run("study", "void", "dose", other, "--reason", "lost")
+    words = f"{other} had been voided before, nothing changed; the reason then: lost"
+    assert words in run("study", "void", "dose", other, "--reason", "spilled")
     status = shown("study", "status", "dose")
     assert status["means"]["low"] == [2.0, -1.5] and status["voided"] == 1 and status["corrected"] == 1
     assert "corrected 1" in run("study", "status", "dose")
@@ -260,3 +262,30 @@ def test_what_was_meant_is_said():
     said = run("study", "under", "dose", "--cone", "angle:120")
     assert "The study's tolerance (0.5 in gain) does not apply here: every difference matters" in said
     assert "Its limits are not looked at either." in said
+
+
+def test_a_study_from_a_table_takes_what_its_errors_advise(folder):
+    rows = [(k % 2, f"{1 + k % 2},{100 + k}") for k in range(24)]
+    Path("t.csv").write_text("who;lot;x\n" + "".join(f"{'aA'[k % 2]};b{arm};{x}\n" for k, (arm, x) in enumerate(rows)))
+    assert "(--names merge)" in run("study", "create", "s", "--from", "t.csv", "--arm", "who", "--decimal", ",", code=2)
+    assert "(--decimal ,)" in run("study", "create", "s", "--from", "t.csv", "--arm", "who", code=2)
+    assert "--arm" in run("study", "create", "s", "--from", "t.csv", "--decimal", ",", code=2)
+    read = ("--from", "t.csv", "--decimal", ",", "--pilot", "2")
+    run("study", "create", "kept", *read, "--arm", "who", "--names", "keep")
+    assert Study.open("prepex.db", "kept").experiment_now().labels.arms == ("a", "A")
+    run("study", "create", "both", *read, "--arm", "who", "--arm", "lot", "--names", "keep")
+    found = run("study", "create", "s", *read, "--arm", "who", "--arm-column", "lot", code=2)
+    assert "got both" in found
+    made = run("study", "create", "s", "--arm", "a", "--arm", "b", "--objective", "x", "--decimal", ",", code=2)
+    assert "--decimal says how the table of --from is read" in made
+
+
+def test_a_budget_that_the_pilot_takes_most_of_is_warned_of(folder):
+    given = ["--arm", "a", "--arm", "b", "--arm", "c", "--objective", "strength", "--variance", "1"]
+    told = run("study", "create", "short", *given, "--max-pulls", 11)
+    assert "Warning: max_pulls is 11: nothing can be certified before 12 outcomes, as the first 9 only" in told
+    told = run("study", "create", "hardly", *given, "--max-pulls", 14)
+    assert "Warning: max_pulls is 14: little can be certified, as at least the first 9 outcomes (at most 192)" in told
+    assert "(`prepex study extend` gives more)" in told
+    assert "Warning" not in run("study", "create", "long", *given, "--max-pulls", 100)
+    assert "Warning" not in run("study", "create", "other", *given, "--max-pulls", 11, "--threshold", "heuristic")

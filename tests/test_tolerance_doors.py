@@ -100,8 +100,8 @@ def test_two_equal_formulations_end_within_a_tolerance():
     assert {"a", "b"} & set(tied[0].recommendation.arms)
     assert {"a", "b"} in [set(pair) for pair in tied[0].recommendation.near_ties]
     words = tied[0].why()
-    assert "at most the tolerance (0.5 in strength and 0.5 in cost) behind any other" in words
-    assert "matched by a listed one within the tolerance" in words and "Equal within the tolerance: " in words
+    assert "ahead of a listed one by more than the tolerance (0.5 in strength and 0.5 in cost)" in words
+    assert "matched by a listed one within it" in words and "Equal within the tolerance: " in words
 
 
 @pytest.mark.parametrize("threshold", ["certified", "heuristic"])
@@ -221,7 +221,7 @@ def test_a_study_with_a_tolerance(tmp_path):
         found = check(certificate, log)
     assert found.ok, found.problems
     again = Study.open(tmp_path / "x.db", "x")
-    assert again.why() == study.why() and "behind any other" in again.why()
+    assert again.why() == study.why() and "is ahead of a listed one by more than the tolerance" in again.why()
     assert again.picture()["design"]["tolerance"] == [0.4, 0.3]
     assert again.verify().ok
     again.report(tmp_path / "report.html")

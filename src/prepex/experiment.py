@@ -404,8 +404,10 @@ class Experiment:
     ) -> Forecast | None:
         """How many more pulls: the rule is run on from here, for truths that the outcomes so far leave possible.
 
-        Kept until the next outcome. The runs are cut off after about so many seconds; the first of all on a machine
-        waits for a compiler before that. `progress` is called with the number of runs that have just stopped.
+        Kept until the next outcome. The runs are cut off after the work that a slow core does in so many seconds: the
+        same seed gives the same forecast on any machine. A machine that is slower still ends after these seconds, and
+        the forecast says so. The first of all on a machine waits for a compiler before that. `progress` is called with
+        the number of runs that have just stopped.
         None: there is nothing to say, as it has stopped, or an option was not tried yet, or nothing is known of a
         variance, or the threshold is a function of yours; or without `wait` the compiler has not been here yet.
 

@@ -79,6 +79,22 @@ class Limit:
         assert value is not None
         return f"{text} {side} {number(value)}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The objectives that are given by name, not by their place."""
+        return tuple(name for name, _ in self.weights if isinstance(name, str))
+
+    def renamed(self, names: Mapping[str, str]) -> "Limit":
+        """The same with other names of objectives.
+
+        >>> Limit({"cost": 1, "time": 2}, at_most=10).renamed({"cost": "cost [EUR]"})
+        Limit(cost [EUR] + 2 time at most 10)
+        """
+        pairs = [(names.get(name, name) if isinstance(name, str) else name, weight) for name, weight in self.weights]
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise InputError(f"limits must have each objective once, got {self.words}")
+        return Limit(dict(pairs), at_most=self.at_most, at_least=self.at_least)
+
     def __repr__(self) -> str:
         return f"Limit({self.words})"
 

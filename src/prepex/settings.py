@@ -177,6 +177,32 @@ class Settings:
         given = self.family, self.cone, self.labels, self.sampling, self.threshold, key
         return Setting.make(*given, tolerance=self.tolerance, limits=self.limits)
 
+    @property
+    def short_budget(self) -> str | None:
+        """Words about a budget that the pilot of the certified threshold leaves too little of; None: there are none.
+
+        >>> from prepex import Gaussian
+        >>> given = {"arms": 3, "objectives": 1, "family": Gaussian(variance=1.0)}
+        >>> print(Settings.make(**given, max_pulls=11).short_budget)
+        max_pulls is 11: nothing can be certified before 12 outcomes, as the first 9 only set shares of the risk
+        >>> Settings.make(**given, max_pulls=14).short_budget[:88]
+        'max_pulls is 14: little can be certified, as at least the first 9 outcomes (at most 192)'
+        >>> Settings.make(**given, max_pulls=100).short_budget, Settings.make(**given).short_budget
+        (None, None)
+        """
+        if self.max_pulls is None or not isinstance(self.threshold, Certified):
+            return None
+        K = len(self.labels.arms)
+        least, most = self.threshold.pilot_pulls(K), self.threshold.longest_pilot(K)
+        if least and self.max_pulls < least + K:
+            first = f"nothing can be certified before {least + K:,} outcomes, as the first {least:,}"
+            return f"max_pulls is {self.max_pulls:,}: {first} only set shares of the risk"
+        # Where the pilot is not over after its least length it is twice as long.
+        if most > least and self.max_pulls < 2 * least + K:
+            first = f"at least the first {least:,} outcomes (at most {most:,})"
+            return f"max_pulls is {self.max_pulls:,}: little can be certified, as {first} only set shares of the risk"
+        return None
+
     def to_document(self) -> dict[str, Any]:
         """As JSON can write it."""
         written: dict[str, Any] = {

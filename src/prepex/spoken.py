@@ -2,15 +2,17 @@
 
 import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from prepex.errors import InputError
 from prepex.family import Bernoulli, Exact, Exponential, Family, Gaussian, LogNormal, Poisson, Product
 from prepex.limits import Limit, LimitOptions
-from prepex.tables import plain_number
+from prepex.tables import comma_hint, plain_number
 from prepex.tolerance import Size
+from prepex.unit_names import in_full
 
 FAMILY_HELP = (
     "bernoulli, poisson, exponential, lognormal, lognormal(shared), gaussian(VARIANCE), unknown, shared, exact, "
@@ -68,19 +70,20 @@ def choose_family(
 ) -> Family | None:
     """From the header, `--family OBJECTIVE=FAMILY` and `--variance`; the options win. None if nothing is said.
 
-    >>> choose_family(("cured", "cost"), ("bernoulli", ""), ("cost=gaussian(2)",), None)
+    >>> choose_family(("cured", "cost [EUR]"), ("bernoulli", ""), ("cost=gaussian(2)",), None)
     Product([Bernoulli(), Gaussian(variance=2.0)])
     """
     words, said = dict(zip(objectives, header, strict=True)), set[str]()
     for option in options:
-        name, equals, text = option.partition("=")
-        if not equals or name.strip() not in words:
+        given, equals, text = option.partition("=")
+        name = in_full(given.strip(), objectives)
+        if not equals or name not in words:
             known = ", ".join(map(repr, objectives))
             raise InputError(f"family must read OBJECTIVE=FAMILY with an objective of {known}, got {option!r}")
-        if name.strip() in said:
-            raise InputError(f"family of {name.strip()!r} must be given once, got {words[name.strip()]!r} and {text!r}")
-        said.add(name.strip())
-        words[name.strip()] = text
+        if name in said:
+            raise InputError(f"family of {name!r} must be given once, got {words[name]!r} and {text!r}")
+        said.add(name)
+        words[name] = text
     if variances is not None and words and all(words.values()):
         raise InputError("variance must be left out where every objective has a family, got both")
     if variances is not None and len(variances) not in (1, len(objectives)):
@@ -131,6 +134,9 @@ def parse_tolerance(options: Sequence[str]) -> Size | dict[str, Size] | None:
     for option in options:
         name, equals, text = (part.strip() for part in option.rpartition("="))
         size = text if text.endswith("%") else plain_number(text)
+        comma = comma_hint(text)
+        if comma:
+            raise InputError(f"tolerance must be a number{comma}, got {option!r}")
         if size is None and re.fullmatch(r"[+-]?[\d.,]+\s*[^\d\s.,%][^%]*", text):
             raise InputError(f"tolerance must be a number without its unit, as in strength=0.5, got {option!r}")
         if size is None or (equals and (not name or name in found)) or (not equals and len(options) > 1):
@@ -154,6 +160,9 @@ def parse_prior(options: Sequence[str]) -> dict[str, tuple[float, float]]:
     for option in options:
         name, equals, text = (part.strip() for part in option.rpartition("="))
         mean, spread = (plain_number(part.strip()) for part in (text.partition(":")[0], text.partition(":")[2]))
+        comma = "".join(comma_hint(part) for part in text.split(":")[:2])
+        if comma:
+            raise InputError(f"prior must have numbers{comma}, got {option!r}")
         if not equals or not name or name in found or mean is None or spread is None:
             raise InputError(
                 f"prior must read OBJECTIVE=MEAN:SPREAD, each objective once, as in strength=60:10, got {option!r}"
@@ -177,6 +186,9 @@ def _parse_sides(side: str, options: Sequence[str]) -> dict[str, float] | None:
     for option in options:
         name, equals, text = (part.strip() for part in option.rpartition("="))
         value = plain_number(text)
+        comma = comma_hint(text)
+        if comma:
+            raise InputError(f"{side} must be a number{comma}, got {option!r}")
         if not equals or not name or name in found or value is None:
             raise InputError(f"{side} must read OBJECTIVE=NUMBER, each objective once, got {option!r}")
         found[name] = value
@@ -209,6 +221,35 @@ def parse_limit(text: str) -> Limit:
         "limit must read like 'toxicity <= 0.3' or 'cost + 2 time >= 10', each objective once, with a decimal point in "
         f"numbers, got {text!r}"
     )
+
+
+def full_keys(what: str, given: Any, objectives: Sequence[str]) -> Any:
+    """What was given by objective, by their whole names; anything else as it is.
+
+    >>> full_keys("tolerance", {"cost": 1.0}, ("gain", "cost [EUR]")), full_keys("tolerance", 0.5, ("gain",))
+    ({'cost [EUR]': 1.0}, 0.5)
+    """
+    if not isinstance(given, Mapping):
+        return given
+    found = {in_full(name, objectives): value for name, value in given.items()}
+    if len(found) < len(given):
+        raise InputError(f"{what} must have each objective once, got {', '.join(map(repr, given))}")
+    return found
+
+
+def full_limits(given: LimitOptions, objectives: Sequence[str]) -> LimitOptions:
+    """Limits on objectives that are named with their units or without.
+
+    >>> full_limits(parse_limits(["cost=3"], [], ["cost + gain <= 5"]), ("gain", "cost [EUR]"))
+    {'at_most': {'cost [EUR]': 3.0}, 'at_least': None, 'limits': [Limit(cost [EUR] + gain at most 5)]}
+    """
+    return {
+        "at_most": full_keys("at_most", given["at_most"], objectives),
+        "at_least": full_keys("at_least", given["at_least"], objectives),
+        "limits": [
+            limit.renamed({name: in_full(name, objectives) for name in limit.names}) for limit in given["limits"]
+        ],
+    }
 
 
 def _joined(variances: Sequence[Gaussian]) -> Family:

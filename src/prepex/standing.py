@@ -386,7 +386,10 @@ class Standing:
         if self.setting.certified and not self.testable:
             pilot = int(self.course.whole[kernels.PILOT])
             first = "first pull only sets" if pilot == 1 else f"first {pilot:,} pulls only set"
-            parts.append(f"The {first} the shares of the risk; then every option is tried again.")
+            # It is looked at when it ends, and goes on while an option is not decided at all.
+            open_ended = self.course.whole[kernels.LONGEST] > pilot and self.n_pulls < pilot
+            the = "At least the" if open_ended else "The"
+            parts.append(f"{the} {first} the shares of the risk; then every option is tried again.")
         else:
             parts.append(self._how_far())
         return " ".join(parts)

@@ -41,6 +41,19 @@ def plain_number(text: str, *, comma: bool = False) -> float | None:
     return float(text) if _POINT.fullmatch(text) else None
 
 
+def comma_hint(text: str) -> str:
+    """What to write in place of a decimal comma, for the middle of a message; "" if there is none.
+
+    >>> comma_hint("0,3"), comma_hint("4,5%"), comma_hint("1,500"), comma_hint("0.3")
+    (' with a decimal point (0.3)', ' with a decimal point (4.5%)', ' with a decimal point (1.500, or 1500)', '')
+    """
+    bare = text.strip().removesuffix("%").strip()
+    if not _COMMA.fullmatch(bare):
+        return ""
+    whole = f", or {bare.replace(',', '')}" if _THOUSANDS.fullmatch(bare) else ""
+    return f" with a decimal point ({text.strip().replace(',', '.')}{whole})"
+
+
 def ungrouped(text: str) -> str | None:
     """A number without the marks that keep its thousands apart, as it may be written; None if it has none.
 

@@ -17,9 +17,10 @@ from prepex import _checks
 from prepex._checks import Floats, Ints
 from prepex.analysis.guess import Guess, guess_families
 from prepex.analysis.optuna_storage import is_database, read_storage
-from prepex.analysis.reading import Column, Columns, read_columns
+from prepex.analysis.reading import Columns, read_columns
 from prepex.analysis.redraw import REDRAWN, drawn_anew
 from prepex.analysis.roles import COSTS, Names, Trials, find_trials
+from prepex.analysis.shares import are_shares, as_counted, no_share, whole_sums
 from prepex.any_cone import Regions, State, least_tolerance, states_under
 from prepex.cone import Cone, one
 from prepex.errors import InputError, shown
@@ -33,9 +34,10 @@ from prepex.spoken import parse_family
 from prepex.standing import Standing
 from prepex.stopping import Certified
 from prepex.tolerance import Tolerance
+from prepex.unit_names import full_name
 from prepex.whole_file import write_whole
 
-# That a forecast may take.
+# That a forecast may take on a slow core: cut by counted work, the same on every machine.
 SECONDS = 2.0
 # Trials that are proposed.
 NEXT = 10
@@ -149,7 +151,7 @@ class Analysis:
             raise InputError(SINGLE)
         experiment = self.given.told
         _checks.instance("cone", cone, Cone)
-        order = cone.ordered(self.objectives)
+        order = _renamed(cone, self.objectives).ordered(self.objectives)
         found = states_under(Regions.of(experiment), order, experiment.labels.signs)
         return dict(zip(experiment.labels.arms, found, strict=True))
 
@@ -276,15 +278,17 @@ def analyse(
         "tolerance": _by_full_name(tolerance, own, "tolerance", trials.unused),
         "at_most": _by_full_name(at_most, own, "at_most", trials.unused),
         "at_least": _by_full_name(at_least, own, "at_least", trials.unused),
-        "limits": tuple(limits),
+        "limits": tuple(_limit(limit, own, trials.unused) for limit in limits),
         "seed": seed,
     }
     base = {"source": source, "objectives": own, "minimise": costs, "delta": delta, "families": tuple(guesses)}
     if int(trials.counts.max()) == 1 and any(_unknown(guess.family) for guess in guesses):
         return _means_only(trials, options, base, notes)
     if trials.sizes is not None:
-        trials = drawn_anew(trials, [guess.family for guess in guesses], seed)
-        notes.append(REDRAWN)
+        families = [guess.family for guess in guesses]
+        trials, rounded = as_counted(trials, families)
+        trials = drawn_anew(trials, families, seed)
+        notes += [*rounded, REDRAWN]
     given = _given(trials, guesses, options, pilot, notes)
     return _look(trials, given, base, notes)
 
@@ -302,36 +306,47 @@ def read_table(data: Any, *, decimal: str | None = None, study: str | None = Non
 
 
 def _families(trials: Trials, family: Families) -> list[Guess]:
-    known = dict(zip(trials.objectives, guess_families(trials.who, trials.values, len(trials.arms)), strict=True))
-    if trials.sizes is not None:
-        known = {name: _of_summaries(trials, q) for q, name in enumerate(trials.objectives)}
+    """As given; the others guessed, or of means by what stands beside them."""
+    names = trials.objectives
     if isinstance(family, Product):
-        if len(family.families) != len(known):
-            raise InputError(f"families must be {len(known)} = n_objectives, got {len(family.families)}")
-        family = dict(zip(known, family.families, strict=True))
-    given = family if isinstance(family, Mapping) else {} if family is None else dict.fromkeys(known, family)
+        if len(family.families) != len(names):
+            raise InputError(f"families must be {len(names)} = n_objectives, got {len(family.families)}")
+        family = dict(zip(names, family.families, strict=True))
+    given = family if isinstance(family, Mapping) else {} if family is None else dict.fromkeys(names, family)
+    known: dict[str, Guess] = {}
     for key, value in given.items():
-        name = full_name(key, trials.objectives, "family", trials.unused)
+        name = full_name(key, names, "family", trials.unused)
         chosen = parse_family(name, value) if isinstance(value, str) else _checks.instance("family", value, Family)
         known[name] = Guess(chosen, "as given")
-    return list(known.values())
+    if trials.sizes is not None:
+        return [known[name] if name in known else _of_summaries(trials, q) for q, name in enumerate(names)]
+    guessed = guess_families(trials.who, trials.values, len(trials.arms))
+    return [known.get(name, guess) for name, guess in zip(names, guessed, strict=True)]
 
 
 def _of_summaries(trials: Trials, q: int) -> Guess:
     """Rows are means: shares of yes, or Gaussian with the spreads that stand beside them."""
     assert trials.sizes is not None and trials.spreads is not None
-    values, spreads = trials.values[:, q], trials.spreads[:, q]
+    spreads = trials.spreads[:, q]
     if np.isnan(spreads).all():
-        sums = values * trials.sizes
-        if np.all((values >= 0.0) & (values <= 1.0) & (np.abs(sums - np.round(sums)) <= 1e-6 * trials.sizes + 1e-9)):
+        if are_shares(trials, q):
             return Guess(Bernoulli(), "shares of whole numbers of trials")
-        raise InputError(
-            f"spreads of {trials.objectives[q]!r} must be given beside its means, as a column "
-            f"'{trials.objectives[q]}_sd' (or _se, _var), or its family: --family '{trials.objectives[q]}=poisson'"
-        )
+        raise InputError(_no_spreads(trials, q))
     if np.isnan(spreads).any() or np.any(spreads <= 0.0):
         raise InputError(f"spreads of {trials.objectives[q]!r} must be positive in every row, got one that is not")
     return Guess(Gaussian(variance="unknown"), "means with their spreads")
+
+
+def _no_spreads(trials: Trials, q: int) -> str:
+    """What to do about means that have no spreads and are no shares."""
+    name = trials.objectives[q]
+    words = f"spreads of {name!r} must be given beside its means, as a column '{name}_sd' (or _se, _var)"
+    bad = whole_sums(trials, q)[1]
+    if bad is None:
+        return f"{words}, or its family: --family '{name}=poisson' if they are means of counts"
+    if np.all((trials.values[:, q] >= 0.0) & (trials.values[:, q] <= 1.0)):
+        return f"{words}; or, if they are shares of yes, corrected: {no_share(trials, q, bad)}"
+    return f"{words}, or the variance of single trials, if it is known: --family '{name}=gaussian(VARIANCE)'"
 
 
 def _unknown(family: Family) -> bool:
@@ -534,28 +549,6 @@ def _rounded_up(value: float) -> float:
 # Names
 
 
-def full_name(name: Any, known: Sequence[str], what: str, unused: Mapping[str, str] = {}) -> str:
-    """An objective by its name, or by that without its unit; `unused`: other columns, and why they are none."""
-    if name in known:
-        return str(name)
-    fitting = _called(name, known)
-    if len(fitting) != 1:
-        others = [name] if name in unused else _called(name, list(unused))
-        if not fitting and len(others) == 1:
-            raise InputError(
-                f"{what} must name objectives, of {_checks.quoted(known)}, got the column {others[0]!r}: "
-                f"{unused[others[0]]}"
-            )
-        hint = _checks.meant(name, [Column(entry, (), None).plain_name for entry in known])
-        raise InputError(f"{what} must name objectives, of {_checks.quoted(known)}, got {name!r}{hint}")
-    return fitting[0]
-
-
-def _called(name: Any, known: Sequence[str]) -> list[str]:
-    """Those of this name without their unit."""
-    return [entry for entry in known if Column(entry, (), None).plain_name == str(name).strip()]
-
-
 def _by_full_name(given: Any, known: Sequence[str], what: str, unused: Mapping[str, str]) -> Any:
     if not isinstance(given, Mapping):
         return given
@@ -570,6 +563,13 @@ def _renamed(cone: Cone, known: Sequence[str]) -> Cone:
     costs = None if cone.minimise is None else tuple(full[cone.objectives.index(name)] for name in cone.minimise)
     name = cone.name and f"{cone.name.partition('(')[0]}({', '.join(full)})"
     return replace(cone, name=name, objectives=full, minimise=costs)
+
+
+def _limit(limit: Limit, known: Sequence[str], unused: Mapping[str, str]) -> Limit:
+    """A limit on the names without units is one on the columns."""
+    if not isinstance(limit, Limit):
+        return limit  # refused, with all others of its kind, by who takes limits
+    return limit.renamed({name: full_name(name, known, "limits", unused) for name in limit.names})
 
 
 def _some(names: Sequence[str]) -> str:

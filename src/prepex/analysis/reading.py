@@ -6,6 +6,7 @@ What was done to the cells on the way is said in `notes`, and what can be read i
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
 from os import PathLike
 from typing import Any
 
@@ -15,6 +16,7 @@ from prepex._checks import Floats, meant
 from prepex.errors import InputError, InputTypeError, shown
 from prepex.numerals import plural
 from prepex.tables import Sheet, decode_any, parse_sheet, plain_number, read_bytes, ungrouped
+from prepex.unit_names import plain_name, with_unit
 
 # Cells that stand for a missing one: spreadsheets in two languages, R, pandas, SQL.
 MISSING = frozenset(
@@ -22,8 +24,6 @@ MISSING = frozenset(
 )
 # A number with its unit behind it.
 _WITH_UNIT = re.compile(r"([+-]?[\d.,]+(?:[eE][+-]?\d+)?)\s*([^\d\s.,+-][^\d]*)")
-# A unit at the end of a header, in brackets, or behind a slash as ISO 80000 writes it.
-_UNIT = re.compile(r"(.+?)\s*[\[(<]\s*([^\[\]()<>]*)\s*[\])>]|(.+?)\s+/\s+\S+")
 # The unnamed column of R and pandas.
 ROW_NAMES = "row names"
 
@@ -43,8 +43,7 @@ class Column:
         >>> Column("strength [MPa]", (), None).plain_name, Column("mass / g", (), None).plain_name
         ('strength', 'mass')
         """
-        found = _UNIT.fullmatch(self.name)
-        return (found[1] or found[3]) if found else self.name
+        return plain_name(self.name)
 
     def stray(self, *, marked: bool = False) -> int | None:
         """The first row whose cell is neither empty nor a number (`marked`: with marks between thousands), if any."""
@@ -84,6 +83,10 @@ class Columns:
         """How many rows there are."""
         return len(self.lines)
 
+    def place(self, at: int) -> str:
+        """Where a row stands; frames have rows from 0 on."""
+        return f"{self.source}, {'row' if isinstance(self.lines, range) else 'line'} {self.lines[at]}"
+
     def no_number(self, column: Column) -> str:
         """In which line a column has no number, and what to write where that can be told."""
         marked = column.grouped
@@ -91,8 +94,7 @@ class Columns:
         if at is None:
             return f"{self.source}: {column.name} must be numbers, got empty cells alone"
         cell = column.text[at]
-        # Frames have rows from 0 on.
-        where = f"{self.source}, {'row' if isinstance(self.lines, range) else 'line'} {self.lines[at]}"
+        where = self.place(at)
         if marked:
             return (
                 f"{where}: {column.name} must be numbers without a mark between thousands, got {cell!r}: write "
@@ -114,6 +116,19 @@ class Columns:
         known = ", ".join(repr(column.name) for column in self.columns)
         hint = meant(wanted, [getattr(column, own) for own in ("plain_name", "name") for column in self.columns])
         raise InputError(f"{what} must be a column of {self.source}, one of {known}, got {shown(name)}{hint}")
+
+
+def decimals(text: str) -> int | None:
+    """Digits behind the mark; None where it is no number.
+
+    >>> decimals("0.3333"), decimals("0,30"), decimals("1e-3"), decimals("12"), decimals("")
+    (4, 2, 3, 0, None)
+    """
+    try:
+        exponent = Decimal(text.strip().replace(",", ".")).as_tuple().exponent
+    except InvalidOperation:
+        return None
+    return max(-exponent, 0) if isinstance(exponent, int) else None
 
 
 def read_columns(data: Any, *, decimal: str | None = None) -> Columns:
@@ -213,7 +228,11 @@ def _without_units_row(sheet: Sheet, notes: list[str]) -> Sheet:
     if not found or len(found) < numeric or any(len(cell) > 12 for cell in found):
         return sheet
     notes.append(f"Line {first.line} is taken for units: {', '.join(found)}.")
-    return replace(sheet, rows=rest)
+    named = tuple(
+        with_unit(name, cell) if cell in found else name for name, cell in zip(sheet.columns, first.cells, strict=True)
+    )
+    # Two columns may be told apart by their units, but none may become another.
+    return replace(sheet, rows=rest, columns=named if len(set(named)) == len(named) else sheet.columns)
 
 
 def _mostly_numbers(cells: Sequence[str], sheet: Sheet) -> bool:

@@ -54,6 +54,11 @@ def _draw(family: Family, name: str, n: int, mean: float, spread: float, rng: np
     if isinstance(family, Gaussian):
         if n == 1:
             return np.array([mean])
+        if np.isnan(spread):
+            raise InputError(
+                f"spreads of {name!r} must be given beside its means, as a column '{name}_sd' (or _se, _var), for a "
+                "Gaussian of unknown variance, got none"
+            )
         if not spread > 0.0:
             raise InputError(f"spreads of {name!r} must be positive, got {spread:g} beside a mean of {n}")
         noise = rng.standard_normal(n)

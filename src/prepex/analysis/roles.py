@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from prepex._checks import Floats, Ints
-from prepex.analysis.reading import ROW_NAMES, Column, Columns
+from prepex.analysis.reading import ROW_NAMES, Column, Columns, decimals
 from prepex.errors import InputError
 from prepex.numerals import plural
 from prepex.tables import plain_number
@@ -39,6 +39,9 @@ COSTS = re.compile(
     re.IGNORECASE,
 )
 
+# Digits of a number that a double has no more of.
+MOST_DIGITS = 17
+
 Names = Literal["ask", "merge", "keep"]
 
 
@@ -52,6 +55,8 @@ class Trials:
     sizes     of how many trials a row is the mean; None: rows are trials                   (n,)
     spreads   standard deviations of single trials, where rows are means; nan: not given    (n, L)
     unused    columns that are no objectives, and why: the end of a message
+    digits    behind the decimal mark, as the values were written, where rows are means; None: all of them   (n, L)
+    places    where each row stands, where rows are means                                   (n,)
     """
 
     arms: tuple[str, ...]
@@ -62,6 +67,8 @@ class Trials:
     spreads: Floats | None
     notes: tuple[str, ...]
     unused: Mapping[str, str] = field(default_factory=dict)
+    digits: Ints | None = None
+    places: tuple[str, ...] = ()
 
     @property
     def counts(self) -> Ints:
@@ -122,7 +129,15 @@ def find_trials(
         notes=tuple(notes),
         unused={column.name: _why_unused(table, column) for column in unused}
         | {column.name: "it names the options" for column in who},
+        digits=None if sizes is None else _digits(chosen, kept),
+        places=() if sizes is None else tuple(table.place(int(row)) for row in kept),
     )
+
+
+def _digits(columns: Sequence[Column], kept: Any) -> Ints:
+    """As many as were written; of what is no plain number as many as there can be."""
+    found = [[decimals(column.text[row]) for column in columns] for row in kept]
+    return np.array([[MOST_DIGITS if d is None else d for d in row] for row in found], dtype=np.int64)
 
 
 def _unused_notes(unused: Sequence[Column], *, given: bool) -> list[str]:
@@ -181,12 +196,27 @@ def _arm_columns(table: Columns, arm: str | Sequence[str] | None, notes: list[st
     )
 
 
+def is_count(column: Column) -> bool:
+    """Is it called as numbers of trials are?"""
+    return column.numbers is not None and column.plain_name.casefold() in COUNT
+
+
+def beside_means(columns: Sequence[Column]) -> list[Column]:
+    """Of columns of numbers, those that are called like counts of trials, or like the spread of another.
+
+    >>> columns = [Column(name, ("1",), np.ones(1)) for name in ("n", "cost", "cost_sd", "time_sd")]
+    >>> [column.name for column in beside_means(columns)]
+    ['n', 'cost_sd']
+    """
+    return [column for column in columns if is_count(column) or _spread_of(column, columns) is not None]
+
+
 def _count_column(table: Columns, who: Sequence[Column], objectives: Sequence[str] | None) -> Column | None:
     """How many trials a row is the mean of, if there is such a column and it is no objective."""
     wanted = {str(name) for name in objectives or ()}
     for column in table.columns:
-        if column.name.casefold() in COUNT and column.numbers is not None and column not in who:
-            return None if column.name in wanted else column
+        if is_count(column) and column not in who:
+            return None if {column.name, column.plain_name} & wanted else column
     return None
 
 
@@ -215,7 +245,9 @@ def _objective_columns(
     if objectives is None:
         used = {column.name for _, column in spread_of.values()}
         counting = [c for c in chosen if c.name not in used and _counts_rows(c)]
-        dropped = [c for c in chosen if _is_number_of_trial(c) or (count is not None and c.name.casefold() in DESCRIBE)]
+        dropped = [
+            c for c in chosen if _is_number_of_trial(c) or (count is not None and c.plain_name.casefold() in DESCRIBE)
+        ]
         rest = [c for c in chosen if c.name not in used and c not in dropped]
         # 1, 2, 3, ... counts rows, unless there is nothing else to look at.
         chosen = [c for c in rest if c not in counting] or rest

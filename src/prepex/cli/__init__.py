@@ -17,7 +17,7 @@ from prepex.cli.waiting import announce, working
 from prepex.errors import InputError
 from prepex.extras import need
 from prepex.numerals import plural
-from prepex.spoken import FAMILY_HELP, parse_limits, parse_tolerance
+from prepex.spoken import FAMILY_HELP, full_keys, full_limits, parse_limits, parse_tolerance
 
 if TYPE_CHECKING:
     from prepex.runs import Runs
@@ -102,8 +102,9 @@ def bound(
             minimise=minimise or (),
         )
         with working("computing the characteristic time", quiet=format is Format.json):
-            limits = parse_limits(at_most or (), at_least or (), limit or ())
-            found = characteristic_time(problem, tol, tolerance=parse_tolerance(tolerance or ()), **limits)
+            limits = full_limits(parse_limits(at_most or (), at_least or (), limit or ()), problem.labels.objectives)
+            eps = full_keys("tolerance", parse_tolerance(tolerance or ()), problem.labels.objectives)
+            found = characteristic_time(problem, tol, tolerance=eps, **limits)
         judge = Judge.of(problem, limits=limits_of(problem.labels, **limits, family=problem.family))
         if format is Format.json:
             show.show_json(show.bound_document(problem, found, deltas, judge))
@@ -136,7 +137,7 @@ def pareto(
     with errors():
         problem = read_problem(source, objectives=objective or (), minimise=minimise or (), order_only=True)
         cones = [parse_cone(text, problem.labels.objectives) for text in cone or ["orthant"]]
-        given = parse_limits(at_most or (), at_least or (), limit or ())
+        given = full_limits(parse_limits(at_most or (), at_least or (), limit or ()), problem.labels.objectives)
         limits = limits_of(problem.labels, **given, family=problem.family)
         judges = [Judge.of(problem.with_cone(order), limits=limits) for order in cones]
         pairs = list(zip(cones, judges, strict=True))
@@ -220,6 +221,7 @@ def run(
         check_tol(tol)
         rules = make_rules(rule or ["information", "frappe", "uniform"], alternatives)
         thresholds = threshold or ["heuristic"]
+        names = problem.labels.objectives
         title = f"{plural(runs, 'run')} of {plural(len(rules), 'rule')}"
         with _progress(title, several=len(rules) > 1, quiet=format is Format.json) as watched:
             found = simulate(
@@ -232,8 +234,8 @@ def run(
                 n_jobs=jobs,
                 max_pulls=max_pulls,
                 batch=batch,
-                tolerance=parse_tolerance(tolerance or ()),
-                **parse_limits(at_most or (), at_least or (), limit or ()),
+                tolerance=full_keys("tolerance", parse_tolerance(tolerance or ()), names),
+                **full_limits(parse_limits(at_most or (), at_least or (), limit or ()), names),
                 avoid_infeasible=avoid_infeasible,
                 **watched,
             )

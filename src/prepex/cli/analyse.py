@@ -1,6 +1,5 @@
 """`prepex analyse FILE`: what a table of measurements says already."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -9,6 +8,7 @@ import typer
 
 from prepex.cli.shared import AtLeastOption, AtMostOption, Format, FormatOption, LimitOption, ToleranceOption, errors
 from prepex.cli.source import CONE_HELP
+from prepex.cli.waiting import working
 from prepex.errors import InputError
 from prepex.spoken import FAMILY_HELP, parse_limits, parse_tolerance
 
@@ -20,6 +20,14 @@ NamesOption = Annotated[
     typer.Option(
         "--names", help="Options that differ by white space, case or how a number is written: ask, merge or keep."
     ),
+]
+
+DecimalOption = Annotated[
+    str | None, typer.Option("--decimal", help="The decimal mark, . or , where it could be either.")
+]
+PilotOption = Annotated[
+    int | None,
+    typer.Option("--pilot", help="First trials of each option that only set priors (default: a sixth, 2 to 20)."),
 ]
 
 
@@ -43,10 +51,11 @@ def read(
     """The analysis, from the words of a command line."""
     from prepex.analysis.analyse import analyse, read_table
     from prepex.analysis.roles import find_trials
+    from prepex.cli.source import parse_cone
 
     table = read_table(path, decimal=decimal, study=study)
     trials = find_trials(table, arm=arm or None, objectives=objective or None, names=cast(Any, names))
-    order = None if cone is None else _cone(cone, trials.objectives)
+    order = None if cone is None else parse_cone(cone, trials.objectives)
     found = analyse(
         trials,
         minimise=minimise or [name for name in table.minimise if name in trials.objectives],
@@ -57,23 +66,6 @@ def read(
         **options,
     )
     return replace(found, source=str(path), wait=True)
-
-
-def _cone(text: str, objectives: Sequence[str]) -> Any:
-    """Its objectives may be named with their units in brackets or without."""
-    from prepex.analysis.reading import Column
-    from prepex.cli.cone import read_statements
-    from prepex.cli.source import parse_cone
-
-    plain = [Column(name, (), None).plain_name for name in objectives]
-    plain = plain if len(set(plain)) == len(plain) else list(objectives)
-    kind, _, path = text.partition(":")
-    cone = read_statements(Path(path)) if kind == "file" else parse_cone(text, plain)
-    if cone.objectives is None:
-        return cone
-    whole = dict(zip(plain, objectives, strict=True))
-    full = tuple(whole.get(name, name) for name in cone.objectives)
-    return replace(cone, objectives=full, name=cone.name and f"{cone.name.partition('(')[0]}({', '.join(full)})")
 
 
 def _families(options: list[str]) -> Any:
@@ -109,10 +101,8 @@ def command(
     at_least: AtLeastOption = None,
     limit: LimitOption = None,
     names: NamesOption = "ask",
-    decimal: Annotated[str | None, typer.Option(help="The decimal mark, . or , where it could be either.")] = None,
-    pilot: Annotated[
-        int | None, typer.Option(help="First trials of each option that only set priors (default: a sixth, 2 to 20).")
-    ] = None,
+    decimal: DecimalOption = None,
+    pilot: PilotOption = None,
     study: Annotated[
         str | None, typer.Option("--study", help="Which study of an Optuna file, if it has several.")
     ] = None,
@@ -122,11 +112,13 @@ def command(
 ) -> None:
     """Which options of a table are on the front, how sure that is, and what to measure next."""
     with errors():
-        found = read(
-            path, arm=arm, objective=objective, minimise=minimise, family=family, cone=cone, delta=delta,
-            tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names=names, decimal=decimal,
-            pilot=pilot, study=study,
-        )  # fmt: skip
+        with working("analysing", quiet=format is Format.json):
+            found = read(
+                path, arm=arm, objective=objective, minimise=minimise, family=family, cone=cone, delta=delta,
+                tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names=names, decimal=decimal,
+                pilot=pilot, study=study,
+            )  # fmt: skip
+            _ = found.forecast  # computed once, and here: it takes the longest
         if report is not None:
             found.report(report)
             typer.echo(f"wrote {report}", err=True)

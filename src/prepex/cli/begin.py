@@ -57,4 +57,5 @@ def begin_study(
         Study.delete(storage, name, confirm=name)
         raise
     families = [f"{name}: {guess.words}" for name, guess in zip(found.objectives, found.families, strict=True)]
+    wizard.warn_of_budget(settings)
     return study, {"source": str(path), "outcomes": len(rows), "notes": [*families, *found.notes]}

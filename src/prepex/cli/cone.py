@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from prepex.cli.analyse import ArmOption
+from prepex.cli.analyse import ArmOption, DecimalOption, NamesOption
 from prepex.cli.shared import errors, printable
 from prepex.errors import InputError
 from prepex.numerals import number, plural
@@ -24,13 +24,15 @@ def command(
         list[str] | None,
         typer.Option(help="An objective compared by factors, as a LogNormal is; may be repeated."),
     ] = None,
+    names: NamesOption = "ask",
+    decimal: DecimalOption = None,
     statements: Annotated[Path | None, typer.Option(help="Go on from this file, which --save wrote.")] = None,
     save: Annotated[Path | None, typer.Option(help="Write what was said to this file, for --cone file:NAME.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the cone of 2 or 3 objectives to this file.")] = None,
 ) -> None:
     """Which of two options would you rather have? Questions about real options, until your cone is known."""
     with errors():
-        talk = _open(path, arm, objective, minimise, log, statements)
+        talk = _open(path, arm, objective, minimise, log, statements, names=names, decimal=decimal)
         _converse(talk)
         labels, cone = talk.labels, talk.cone
         note = f" Of {', '.join(log)}, differences of logarithms: 0.1 is about 10 %." if log else ""
@@ -46,16 +48,28 @@ def command(
             typer.echo(f"wrote {plot}")
 
 
-def _open(path: str, arm: Any, objective: Any, minimise: Any, log: Any, statements: Path | None) -> Any:
+def _open(
+    path: str,
+    arm: Any,
+    objective: Any,
+    minimise: Any,
+    log: Any,
+    statements: Path | None,
+    *,
+    names: Any,
+    decimal: str | None,
+) -> Any:
     import numpy as np
 
     from prepex.agreement import fitted
-    from prepex.analysis.analyse import full_name
     from prepex.analysis.reading import read_columns
     from prepex.analysis.roles import find_trials
     from prepex.dialogue import Dialogue
+    from prepex.unit_names import full_name
 
-    trials = find_trials(read_columns(path), arm=arm or None, objectives=objective or None)
+    trials = find_trials(
+        read_columns(path, decimal=decimal), arm=arm or None, objectives=objective or None, names=names
+    )
     weights = np.ones(len(trials.who)) if trials.sizes is None else trials.sizes
     sums = np.zeros((len(trials.arms), len(trials.objectives)))
     np.add.at(sums, trials.who, trials.values * weights[:, None])

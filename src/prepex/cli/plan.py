@@ -18,7 +18,8 @@ from prepex.cli.shared import (
 )
 from prepex.cli.source import CONE_HELP
 from prepex.errors import InputError
-from prepex.spoken import FAMILY_HELP, parse_limits, parse_tolerance
+from prepex.spoken import FAMILY_HELP, full_keys, full_limits, parse_limits, parse_tolerance
+from prepex.unit_names import in_full
 
 if TYPE_CHECKING:
     from prepex.planning.plan import Plan
@@ -84,17 +85,16 @@ def plan(
         from prepex.cli.waiting import progress
         from prepex.planning.plan import plan as make_plan
 
+        source, names, more = _source(guess, pilot, storage, objective, variance, family, cone)
         options: dict[str, Any] = {
             "delta": delta,
             "threshold": threshold,
             "max_pulls": max_pulls,
-            "tolerance": parse_tolerance(tolerance or ()),
-            "minimise": tuple(minimise) if minimise else None,
+            "tolerance": full_keys("tolerance", parse_tolerance(tolerance or ()), names),
+            "minimise": tuple(in_full(name, names) for name in minimise) if minimise else None,
         }
-        options |= {
-            key: value for key, value in parse_limits(at_most or (), at_least or (), limit or ()).items() if value
-        }
-        source, names, more = _source(guess, pilot, storage, objective, variance, family, cone)
+        limits = full_limits(parse_limits(at_most or (), at_least or (), limit or ()), names)
+        options |= {key: value for key, value in limits.items() if value}
         options = {key: value for key, value in (options | more).items() if value is not None}
         if rule is not None:
             from prepex.cli.source import make_rules
@@ -105,7 +105,7 @@ def plan(
         with progress("simulated studies", quiet=format is Format.json) as (start, advance):
             found = make_plan(
                 source,
-                uncertainty=_uncertainty(uncertainty),
+                uncertainty=full_keys("uncertainty", _uncertainty(uncertainty), names),
                 budget=budget,
                 scenarios=scenario,
                 what_if=_what_ifs(what_if, names),
@@ -120,7 +120,7 @@ def plan(
             )
         show(found, name, as_json=format is Format.json)
         if report is not None:
-            found.report(report)
+            found.report(report, name=name)
             typer.echo(f"wrote {report}", err=True)
 
 
@@ -151,7 +151,8 @@ def _source(
 
         table = read_table(Path(str(guess)))
         known = dict(zip(table.objectives, table.families, strict=True))
-        names = tuple(objectives or [name for name in table.objectives if not name.endswith(" sd")])
+        chosen = [in_full(name, table.objectives) for name in objectives or ()]
+        names = tuple(chosen or [name for name in table.objectives if not name.endswith(" sd")])
         source, header = guess, [known.get(name, "") for name in names]
     more: dict[str, Any] = {}
     numbers = parse_variances(variance) if variance else None
@@ -192,7 +193,8 @@ def _what_ifs(given: Sequence[str] | None, objectives: Sequence[str]) -> dict[st
             if value is None:
                 raise InputError(f"what_if of {what} must be a number, got {option!r}")
         elif what == "tolerance":
-            value = parse_tolerance([part for part in text.split(";") if part.strip()])
+            sizes = parse_tolerance([part for part in text.split(";") if part.strip()])
+            value = full_keys("tolerance", sizes, objectives)
         elif what == "cone":
             value = parse_cone(text, objectives)
         found.setdefault(what, []).append(value)
@@ -238,8 +240,14 @@ def show(found: "Plan", name: str, *, as_json: bool) -> None:
         if words:
             console.print(escape(words), soft_wrap=True)
     if command is None:
-        console.print("Start it in Python: Study.create(storage, name, plan.study_settings)")
+        console.print(
+            escape(
+                f"No shell command can say {found.unsayable}. Start it in Python: "
+                "Study.create(storage, name, plan.study_settings)"
+            ),
+            soft_wrap=True,
+        )
     else:
-        console.print("Start it:")
+        console.print(escape(found.start_words), soft_wrap=True)
         # As it is: to be copied.
         typer.echo(f"  {command}")

@@ -107,7 +107,10 @@ def race(
     rounds: Annotated[int | None, typer.Option(help="Runs of each option to begin with. By default 3.")] = None,
     failed: Annotated[Many, typer.Option(help="MEASURE=VALUE that counts for a run that fails: time=60s.")] = None,
     on_failure: Annotated[
-        str | None, typer.Option(help="Without --failed: stop, or retry, up to 3 times. By default stop.")
+        str | None,
+        typer.Option(
+            help="Without --failed: stop, or retry, up to 3 times, with another {seed} and {input}. By default stop."
+        ),
     ] = None,
     storage: Annotated[
         str | None, typer.Option(help="Where the race is kept. By default race.db, beside a TOML file.")
@@ -135,9 +138,40 @@ def race(
         given |= {"with": given.pop("with_")}
         for target in export or ():
             kind_of(target)
+        if show and not commands:
+            given = _as_begun(given)
+        asked = _asked(given)
         plan, places = _plan(given)
-        settled = _run(plan, places, show=show, quiet=quiet)
+        settled = _run(plan, places, asked, show=show, quiet=quiet)
     raise typer.Exit(0 if settled else 3)
+
+
+def _asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The command line without what says where, to be kept; a file by its whole path."""
+    found = {key: value for key, value in given.items() if key not in (*APART, "show", "quiet")}
+    commands = found["commands"] or []
+    if len(commands) == 1 and commands[0].endswith(".toml"):
+        found["commands"] = [str(Path(commands[0]).resolve())]
+    return found
+
+
+def _as_begun(given: Mapping[str, Any]) -> dict[str, Any]:
+    """To be shown without its commands: those that it was last run with, as its journal has them."""
+    from prepex.racing.journal import Journal, beside
+
+    storage, name = given["storage"] or STORAGE, given["study"] or NAME
+    place = None if "://" in storage else beside(storage, name)
+    found = None if place is None else Journal(place, watching=True).last("asked")
+    more = [key for key, value in given.items() if value not in (None, (), []) and key not in (*APART, "show", "quiet")]
+    needs = "--show must come with the commands of the race, or its TOML file, got none"
+    if found is None:
+        raise InputError(
+            f"{needs}, and none are kept beside {storage} for a race {name!r}: type the command line of the race, and "
+            "--show"
+        )
+    if more:
+        raise InputError(f"{needs} but --{more[0].replace('_', '-')}: leave it out, or type the whole command line")
+    return {**given, **found["given"], "storage": storage, "study": name}
 
 
 def _plan(given: dict[str, Any]) -> "tuple[Plan, dict[str, Any]]":
@@ -230,7 +264,7 @@ def _tolerances(options: Sequence[str]) -> Any:
     return _pairs("tolerance", options)
 
 
-def _run(plan: "Plan", places: Mapping[str, Any], *, show: bool, quiet: bool) -> bool:
+def _run(plan: "Plan", places: Mapping[str, Any], asked: Mapping[str, Any], *, show: bool, quiet: bool) -> bool:
     from prepex.racing.book import Book
     from prepex.racing.commands import Commands
     from prepex.racing.journal import Journal, beside
@@ -251,6 +285,8 @@ def _run(plan: "Plan", places: Mapping[str, Any], *, show: bool, quiet: bool) ->
     journal = Journal(beside(storage, places["study"]) if local else None, watching=show)
     try:
         book = Book(plan.question, storage, places["study"], plan.spec, journal)
+        if not show and journal.last("asked") != {"given": asked}:
+            journal.add("asked", given=dict(asked))  # --show goes without it
         with Screen(book, quiet=quiet) as screen:
             if not show and not book.done:
                 _say_first(plan, book, screen)

@@ -1,15 +1,17 @@
 """From the words of a command line to a Problem."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prepex.cone import Cone, Worth, one
 from prepex.errors import InputError
-from prepex.instances import INSTANCES, load, read_table
+from prepex.instances import INSTANCES, Table, load, read_table
 from prepex.problem import Problem
 from prepex.sampling import RULES, Rule
 from prepex.spoken import choose_family, parse_variances
-from prepex.tables import plain_number
+from prepex.tables import comma_hint, plain_number
+from prepex.unit_names import in_full, plain_names
 
 CONE_HELP = (
     "orthant, angle:120, facets:1,0;0.5,1, rays:1,0;0,1, tradeoffs:A=0.5..2 B (one A is worth 0.5 to 2 B; "
@@ -26,20 +28,25 @@ def parse_numbers(name: str, text: str) -> tuple[float, ...]:
 
 
 def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
-    """A cone in the grammar of CONE_HELP."""
+    """A cone in the grammar of CONE_HELP; objectives may be named without their units.
+
+    >>> parse_cone("tradeoffs:strength=0.5..1 cost", ("strength [MPa]", "cost [EUR]")).objectives
+    ('strength [MPa]', 'cost [EUR]')
+    """
     kind, _, argument = text.partition(":")
     makers: dict[str, Callable[[], Cone]] = {
         "orthant": lambda: Cone.orthant(len(objectives)),
         "angle": lambda: Cone.angle(_parse_angle(argument)),
         "facets": lambda: Cone.from_facets(_parse_rows("cone facets", argument)),
         "rays": lambda: Cone.from_rays(_parse_rows("cone rays", argument)),
-        "tradeoffs": lambda: Cone.tradeoffs(tuple(objectives), *(_parse_worth(p) for p in argument.split(";"))),
+        "tradeoffs": lambda: Cone.tradeoffs(
+            tuple(objectives), *(_parse_worth(part, objectives) for part in argument.split(";"))
+        ),
     }
     if kind == "file":
         from prepex.cli.cone import read_statements
 
-        found: Cone = read_statements(Path(argument), objectives)
-        return found
+        return _in_full(read_statements(Path(argument)), objectives).ordered(objectives)
     if kind not in makers:
         raise InputError(f"cone must be {CONE_HELP}, got {text!r}")
     if kind == "orthant" and argument:
@@ -48,6 +55,15 @@ def parse_cone(text: str, objectives: Sequence[str]) -> Cone:
     if cone.n_objectives != len(objectives):
         raise InputError(f"cone must be over {len(objectives)} objectives, got {text!r} over {cone.n_objectives}")
     return cone
+
+
+def _in_full(cone: Cone, objectives: Sequence[str]) -> Cone:
+    """One whose objectives were named without their units, or that was saved so."""
+    if cone.objectives is None or set(cone.objectives) == set(objectives):
+        return cone
+    whole = dict(zip(plain_names(objectives), objectives, strict=True))
+    full = tuple(whole.get(name, name) for name in cone.objectives)
+    return replace(cone, objectives=full, name=cone.name and f"{cone.name.partition('(')[0]}({', '.join(full)})")
 
 
 def read_problem(
@@ -64,6 +80,8 @@ def read_problem(
     means, which needs none. A bound on a user's file is meaningless without the noise: no silent guess."""
     if _is_file(source):
         table = read_table(source, objectives=tuple(objectives) or None)
+        if not objectives:
+            _refuse_beside_means(table, source, [*minimise, *(option.partition("=")[0].strip() for option in families)])
         order = parse_cone(cone, table.objectives) if cone else Cone.orthant(len(table.objectives))
         numbers = None if variance is None else parse_variances(variance)
         if order_only:
@@ -86,7 +104,7 @@ def read_problem(
             cone=order,
             arms=table.arms,
             objectives=table.objectives,
-            minimise=minimise,
+            minimise=[in_full(name, table.objectives) for name in minimise],
         )
     if variance or objectives or minimise or families:
         raise InputError(
@@ -94,6 +112,26 @@ def read_problem(
         )
     problem = load(source)
     return problem.with_cone(parse_cone(cone, problem.labels.objectives)) if cone else problem
+
+
+def _refuse_beside_means(table: Table, source: str, said: Sequence[str]) -> None:
+    """Counts and spreads of a summary are no objectives, unless somebody says so: by name, or by a family."""
+    from prepex.analysis.reading import Column
+    from prepex.analysis.roles import beside_means
+
+    cells = dict(zip(table.objectives, table.means.T, strict=True))
+    named = {in_full(name, table.objectives) for name in said}
+    named |= {name for name, family in zip(table.objectives, table.families, strict=True) if family}
+    found = [c.name for c in beside_means([Column(name, (), x) for name, x in cells.items()]) if c.name not in named]
+    others = [name for name in table.objectives if name not in found]
+    if found and others:
+        only = " ".join(f"--objective {name!r}" for name in others)
+        one = len(found) == 1
+        raise InputError(
+            f"objectives of {source} must be clear: {', '.join(map(repr, found))} {'looks' if one else 'look'} like "
+            f"{'a count or a spread' if one else 'counts and spreads'}, as `prepex analyse` reads them. Name every "
+            f"objective, as in {only}, or use `prepex analyse`"
+        )
 
 
 def make_rules(names: Sequence[str], alternatives: str) -> list[Rule]:
@@ -139,12 +177,20 @@ def _parse_rows(name: str, text: str) -> list[tuple[float, ...]]:
     return rows
 
 
-def _parse_worth(text: str) -> Worth:
-    """'A=0.5..2 B': one A is worth 0.5 to 2 B; either rate may be left out."""
+def _parse_worth(text: str, objectives: Sequence[str]) -> Worth:
+    """'A=0.5..2 B': one A is worth 0.5 to 2 B; either rate may be left out, and so may units in names."""
     unit, equals, rest = text.partition("=")
     rates, _, of = rest.strip().partition(" ")
     low, dots, high = rates.partition("..")
     if not (equals and dots and of.strip() and (low or high)):
         raise InputError(f"a trade-off must read A=0.5..2 B, got {text!r}")
-    numbers = [parse_numbers("rate", rate)[0] if rate else None for rate in (low, high)]
-    return one(unit.strip()).is_worth(at_least=numbers[0], at_most=numbers[1], of=of.strip())
+    numbers = [_parse_rate(rate, text) if rate else None for rate in (low, high)]
+    unit, of = (in_full(name.strip(), objectives) for name in (unit, of))
+    return one(unit).is_worth(at_least=numbers[0], at_most=numbers[1], of=of)
+
+
+def _parse_rate(rate: str, text: str) -> float:
+    value = plain_number(rate.strip())
+    if value is None:
+        raise InputError(f"a trade-off must have numbers as rates{comma_hint(rate)}, got {text!r}")
+    return value

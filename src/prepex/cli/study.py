@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prepex import _checks
+from prepex.cli.analyse import DecimalOption, NamesOption, PilotOption
 from prepex.cli.shared import (
     AtLeastOption,
     AtMostOption,
@@ -26,6 +27,7 @@ from prepex.spoken import FAMILY_HELP, PRIOR_HELP, VARIANCE_HELP, parse_limits, 
 from prepex.whole_file import write_whole
 
 if TYPE_CHECKING:
+    from prepex.settings import Settings
     from prepex.study.study import Study
 
 app = typer.Typer(help="Durable live studies: ask, tell, and a certificate at the end.", no_args_is_help=True)
@@ -78,15 +80,24 @@ def _why_none(study: "Study") -> str:
 @app.command()
 def create(
     name: Annotated[str | None, typer.Argument(help="The name of the study; leave it out to be asked.")] = None,
-    arm: Annotated[list[str] | None, typer.Option(help="An option to try; repeat it for each.")] = None,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(help="An option to try; repeat it for each. With --from: as of `prepex analyse`, a column."),
+    ] = None,
     begin: Annotated[
         Path | None,
         typer.Option(
-            "--from", help="Begin with a table of outcomes, read as by `prepex analyse`; --arm-column names it."
+            "--from", help="Begin with a table of outcomes, read as by `prepex analyse`, whose options are taken."
         ),
     ] = None,
     arm_column: Annotated[
-        list[str] | None, typer.Option(help="With --from: the column that names the option; may be repeated.")
+        list[str] | None, typer.Option(help="With --from: the column that names the option, as --arm is there.")
+    ] = None,
+    names: NamesOption = "ask",
+    decimal: DecimalOption = None,
+    pilot: PilotOption = None,
+    table_study: Annotated[
+        str | None, typer.Option("--study", help="With --from: which study of an Optuna file, if it has several.")
     ] = None,
     arms_from: Annotated[Path | None, typer.Option(help="A CSV file whose first column names the options.")] = None,
     objective: Annotated[list[str] | None, typer.Option(help="What is measured; repeat it for each.")] = None,
@@ -126,22 +137,29 @@ def create(
     """Create a study. Without a name, in a terminal, it asks for everything."""
     with errors():
         from prepex.cli import study_show, wizard
+        from prepex.cli.waiting import working
         from prepex.stopping import with_prior
         from prepex.study.study import Study
 
         if begin is not None:
             from prepex.cli.begin import begin_study
 
-            if name is None or arm or arms_from or variance or known_from:
+            if name is None or arms_from or variance or known_from:
                 raise InputError("with --from, name must be given, and options and noise come from the table")
-            study, imported = begin_study(
-                begin, storage, name, actor=_who(actor), lease=lease, max_waiting=max_waiting,
-                options={"max_pulls": max_pulls, "avoid_infeasible": avoid_infeasible}, arm=arm_column,
-                objective=objective, minimise=minimise, family=family, cone=cone, delta=delta, seed=seed,
-                tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names="ask",
-            )  # fmt: skip
+            if arm and arm_column:
+                raise InputError("with --from, the column of options must come from --arm or --arm-column, got both")
+            with working("analysing the table", quiet=format is Format.json):
+                study, imported = begin_study(
+                    begin, storage, name, actor=_who(actor), lease=lease, max_waiting=max_waiting,
+                    options={"max_pulls": max_pulls, "avoid_infeasible": avoid_infeasible}, arm=arm or arm_column,
+                    objective=objective, minimise=minimise, family=family, cone=cone, delta=delta, seed=seed,
+                    tolerance=tolerance, at_most=at_most, at_least=at_least, limit=limit, names=names,
+                    decimal=decimal, pilot=pilot, study=table_study,
+                )  # fmt: skip
             study_show.created(study.picture(), storage, as_json=format is Format.json, imported=imported)
             return
+        how = {"arm-column": arm_column, "names": names, "decimal": decimal, "pilot": pilot, "study": table_study}
+        _refuse_reading({option: value for option, value in how.items() if value not in (None, "ask")})
         words: dict[str, Any] = {
             "name": name,
             "arms": wizard.read_arms(arm, arms_from),
@@ -167,7 +185,21 @@ def create(
         if guess is not None:
             settings = _planned(guess, settings, quiet=format is Format.json)
         study = Study.create(storage, actor=_who(actor), max_waiting=max_waiting, **settings)
+        wizard.warn_of_budget(_fixed(settings))
         study_show.created(study.picture(), storage, as_json=format is Format.json)
+
+
+def _refuse_reading(given: dict[str, Any]) -> None:
+    """Options that say how a table is read, where there is none."""
+    for option in given:
+        raise InputError(f"--{option} says how the table of --from is read, got it without --from")
+
+
+def _fixed(settings: dict[str, Any]) -> "Settings":
+    """Without what is only a study's."""
+    from prepex.settings import Settings
+
+    return Settings.make(**{key: value for key, value in settings.items() if key not in ("name", "lease")})
 
 
 def _planned(guess: Path, settings: dict[str, Any], *, quiet: bool) -> dict[str, Any]:
@@ -175,9 +207,8 @@ def _planned(guess: Path, settings: dict[str, Any], *, quiet: bool) -> dict[str,
     from prepex.cli.waiting import progress
     from prepex.planning.belief import without_noise
     from prepex.planning.plan import plan
-    from prepex.settings import Settings
 
-    fixed = Settings.make(**{key: value for key, value in settings.items() if key not in ("name", "lease")})
+    fixed = _fixed(settings)
     with progress("simulated studies", quiet=quiet) as (start, advance):
         found = plan(guess, fixed, scenarios=["guess"], what_if={}, n_runs=100, begin=start, progress=advance)
     if not quiet:
@@ -246,8 +277,7 @@ def correct(
 def void(name: Name, token: Token, reason: Reason, actor: Actor = None, storage: Place = DEFAULT) -> None:
     """A pull that does not count, with a reason: one that was known without any outcome, this one's or another's."""
     with errors():
-        _open(storage, name).void(token, reason=reason, actor=_who(actor))
-        typer.echo(f"voided {token}")
+        typer.echo(printable(str(_open(storage, name).void(token, reason=reason, actor=_who(actor)))))
 
 
 @app.command()
@@ -319,7 +349,7 @@ def noise(name: Name, storage: Place = DEFAULT, format: FormatOption = Format.ta
 @app.command()
 def forecast(
     name: Name,
-    seconds: Annotated[float, typer.Option(help="How long it may compute, compiling apart.")] = 10.0,
+    seconds: Annotated[float, typer.Option(help="How long it may compute, on a slow core; compiling apart.")] = 10.0,
     storage: Place = DEFAULT,
     format: FormatOption = Format.table,
 ) -> None:

@@ -1,10 +1,11 @@
 """The settings of a study from words: of a command line, or of answers to questions."""
 
 import contextlib
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,10 +15,22 @@ from prepex.errors import InputError
 from prepex.family import Gaussian
 from prepex.labels import Labels
 from prepex.limits import LimitOptions, limits_of
-from prepex.spoken import choose_family, parse_family, parse_limits, parse_tolerance, parse_variances
+from prepex.spoken import (
+    choose_family,
+    full_keys,
+    full_limits,
+    parse_family,
+    parse_limits,
+    parse_tolerance,
+    parse_variances,
+)
 from prepex.tables import plain_number, read_sheet
 from prepex.tolerance import check_tolerance
+from prepex.unit_names import in_full
 from prepex.units import Units
+
+if TYPE_CHECKING:
+    from prepex.settings import Settings
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -177,10 +190,11 @@ def _several(name: str, text: str, least: int = 1) -> list[str]:
 
 
 def _some(text: str, objectives: Sequence[str]) -> list[str]:
-    for name in _listed(text):
+    found = [in_full(name, objectives) for name in _listed(text)]
+    for name in found:
         if name not in objectives:
             raise InputError(f"minimise must be of {', '.join(map(repr, objectives))}, got {name!r}")
-    return _listed(text)
+    return found
 
 
 def _cone(text: str, objectives: Sequence[str]) -> str:
@@ -195,13 +209,14 @@ def _tolerance(text: str, answers: dict[str, Any]) -> list[str]:
     variance = parse_variances(answers["variance"]) if answers["variance"] else None
     family = choose_family(objectives, [""] * len(objectives), answers["family"], variance)
     units = Units() if family is None else family.units(len(objectives))
-    check_tolerance(parse_tolerance(_listed(text)), parse_cone(answers["cone"], objectives), labels, units)
+    given = full_keys("tolerance", parse_tolerance(_listed(text)), objectives)
+    check_tolerance(given, parse_cone(answers["cone"], objectives), labels, units)
     return _listed(text)
 
 
 def _limits(text: str, answers: dict[str, Any]) -> LimitOptions:
     """Checked with the objectives that were given; whether the families allow them is seen at the end."""
-    found = parse_limits((), (), _listed(text))
+    found = full_limits(parse_limits((), (), _listed(text)), answers["objectives"])
     limits_of(Labels.make((len(answers["arms"]), len(answers["objectives"])), None, answers["objectives"]), **found)
     return found
 
@@ -237,6 +252,12 @@ def _listed(text: str) -> list[str]:
     return [entry.strip() for entry in text.split(",") if entry.strip()]
 
 
+def warn_of_budget(settings: "Settings") -> None:
+    """Of one that its pilot takes most of: it may be extended, so it is said, not refused."""
+    if settings.short_budget is not None:
+        warnings.warn(f"{settings.short_budget} (`prepex study extend` gives more)", stacklevel=2)
+
+
 def settings(words: dict[str, Any], *, rule: str, threshold: Any, seed: int) -> dict[str, Any]:
     """The arguments of Study.create."""
     for name, option in (("arms", "--arm or --arms-from"), ("objectives", "--objective")):
@@ -252,11 +273,11 @@ def settings(words: dict[str, Any], *, rule: str, threshold: Any, seed: int) -> 
         "name": words["name"],
         "arms": tuple(words["arms"]),
         "objectives": objectives,
-        "minimise": tuple(_one_by_one("minimise", words["minimise"])),
+        "minimise": tuple(in_full(name, objectives) for name in _one_by_one("minimise", words["minimise"])),
         "family": family,
         "cone": parse_cone(words["cone"], objectives) if words["cone"] else None,
-        "tolerance": parse_tolerance(words["tolerance"]),
-        **words["limits"],
+        "tolerance": full_keys("tolerance", parse_tolerance(words["tolerance"]), objectives),
+        **full_limits(words["limits"], objectives),
         "avoid_infeasible": words["avoid_infeasible"],
         "known": words["known"],
         "delta": words["delta"],

@@ -6,14 +6,14 @@ state for each of them. Nothing is extrapolated: near-ties, tolerances, limits a
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from prepex._kernels.course import Course
-from prepex.foresight.onward import at_hand, run_on
+from prepex.foresight.onward import PER_SECOND, at_hand, run_on
 from prepex.numerals import number, plural
 from prepex.posterior_draws import draw_means, seen
 from prepex.run import Setting
@@ -21,7 +21,7 @@ from prepex.run import Setting
 # With 39 runs, the 4th, 20th and 36th of their sorted lengths: a further run of the same kind falls between the
 # outer two with a chance of exactly 80 %.
 N_DRAWS = 39
-# Seconds that a forecast may take, where nothing else is said.
+# Seconds that a forecast may take, where nothing else is said: as work of a slow core, and on the clock.
 SECONDS = 2.0
 # Runs are followed for at most so many times the pulls so far (and this many more): beyond, it is "very many".
 FARTHEST, AT_LEAST = 50, 2000
@@ -46,6 +46,7 @@ class Forecast:
     n_runs       how many there were
     rate         outcomes a day, lately; None: not known
     dates        at this rate, of low, median and high; None where there is none
+    seconds      the clock cut the runs off after so many; None: it did not, and the same seed gives the same forecast
     never        why no number of pulls would be enough, and what to do, in words; None: nothing says so
 
     >>> made = Forecast.of(100, [10, 30, 20], 3, None, budget=125)
@@ -65,6 +66,7 @@ class Forecast:
     rate: float | None = None
     dates: tuple[str | None, str | None, str | None] = (None, None, None)
     never: str | None = None
+    seconds: float | None = None
 
     @classmethod
     def of(cls, n_pulls: int, lengths: Any, n_runs: int, followed: int | None, budget: int | None = None) -> "Forecast":
@@ -97,10 +99,14 @@ class Forecast:
         'More than 500 more pulls, but with a chance of 26 % fewer.'
         >>> Forecast.of(100, [50] * 30, 39, 500).words
         'About 50 more pulls (80 % range: 50 to many more).'
+        >>> replace(Forecast.of(100, [], 39, 500), seconds=2.0).words
+        'More than 500 more pulls. The runs were stopped after 2 s.'
         """
         if self.never is not None:
             return self.never
         text = self._pulls()
+        if self.seconds is not None:
+            text += f" The runs were stopped after {number(self.seconds)} s."
         if self.chance is not None and self.budget is not None:
             text += f" Chance to stop within the budget of {self.budget:,}: {percent(self.chance)}."
         if self.rate is not None and self.rate < QUICK and self.dates[1] is not None:
@@ -138,7 +144,7 @@ class Forecast:
 
     def to_document(self) -> dict[str, Any]:
         """As JSON can write it, without the single runs."""
-        names = ("n_pulls", "median", "low", "high", "followed", "budget", "chance", "n_runs", "rate", "dates", "never")
+        names = [entry.name for entry in fields(self) if entry.name != "lengths"]
         return {name: getattr(self, name) for name in names} | {"words": self.words}
 
 
@@ -187,7 +193,10 @@ def forecast(
     progress: Callable[[int], None] | None = None,
 ) -> Forecast | None:
     """Of a course that has not stopped; None where nothing can be said: a threshold that only Python knows, a variance
-    that nothing is known of, or without `wait` machine code that is not made yet (it is being made then)."""
+    that nothing is known of, or without `wait` machine code that is not made yet (it is being made then).
+
+    `seconds` is what a slow core needs for the work after which the runs are cut off: so the same seed gives the same
+    forecast on any machine. Where even so the clock is first, they end then, and the forecast says it."""
     if not setting.threshold.compiled:
         return None
     n_pulls = int(course.near.inst.N.sum())
@@ -201,7 +210,8 @@ def forecast(
     given = setting, course, delta, truths, (seed, n_pulls, 1)
     if not wait and not at_hand(*given[:4]):
         return None
-    found = run_on(*given, most=most, seconds=seconds, progress=progress)
+    found = run_on(*given, most=most, effort=PER_SECOND * seconds, seconds=seconds, progress=progress)
     left = found.times[~found.stopped]
     followed = int(left.min()) if left.size else None
-    return Forecast.of(n_pulls, found.times[found.stopped], n_runs, followed, budget)
+    made = Forecast.of(n_pulls, found.times[found.stopped], n_runs, followed, budget)
+    return replace(made, seconds=float(seconds)) if found.late else made

@@ -1,9 +1,13 @@
 """Runs from a state onwards: copies of a course, each with a truth of its own, by the loop of simulations.
 
-All runs are side by side: none is followed further than about twice as far as another that goes on still. So if the
-time is up, those that have stopped are not just the short ones of a few.
+All runs are side by side: none is followed further than about twice as far as another that goes on still. So if they
+are cut off, those that have stopped are not just the short ones of a few.
+
+They are cut off by counted work, so that the same state and seed give the same runs on every machine. The clock is for
+what is slower than that: it is looked at too, and whether it was the clock is said.
 
 Legend
+    effort    work that runs may come to: pulls, each as heavy as `weight_of` says
     times     pulls from now to the stop; of a run that was not followed so far, how far it was    (n,)
     stopped   has it stopped?                                                                      (n,)
 """
@@ -28,14 +32,20 @@ from prepex.run import Setting
 
 # Pulls that all runs are followed at first, and that one is followed before the clock is looked at.
 FIRST, PIECE = 64, 256
+# Work that a slow core does in a second. Measured on a busy one: 5e6 of the slowest kind of pull (known variances, a
+# tolerance), 9e6 to 9e7 of others, over families, thresholds, 3 to 100 arms and 2 to 5 objectives.
+PER_SECOND = 4e6
+# A pull costs as much as these arms, however few there are.
+FEWEST = 20
 
 
 class Onward(NamedTuple):
-    """What came of the runs."""
+    """What came of the runs; late: was it the clock that cut them off?"""
 
     times: NDArray[np.int64]
     stopped: NDArray[np.bool_]
     counts: NDArray[np.int64]
+    late: bool
 
 
 @dataclass(eq=False)
@@ -111,6 +121,25 @@ def at_hand(setting: Setting, course: Course, delta: float, truths: Draws) -> bo
     return kind in loop.ready
 
 
+def weight_of(setting: Setting) -> float:
+    """How heavy a pull is: what looks at an arm looks at all of its scores."""
+    return float((FEWEST + setting.shape[0]) * max(setting.shape[1], len(setting.cone.facets)))
+
+
+def farther(horizon: int, most: int, affordable: float) -> int:
+    """How far all runs are followed next: twice as far, or what is left for each, to two digits; the same: it is over.
+
+    >>> farther(0, 9000, 1e9), farther(2048, 9000, 1e9), farther(2048, 9000, 700.0), farther(2048, 9000, 100.0)
+    (64, 4096, 2700, 2048)
+    """
+    if affordable >= max(2 * horizon, FIRST) - horizon:
+        return min(max(2 * horizon, FIRST), most)
+    reach = horizon + int(affordable)
+    unit = 10 ** max(len(str(reach)) - 2, 0)
+    reach = min(reach // unit * unit, most)
+    return reach if reach == most or reach - horizon >= PIECE else horizon
+
+
 def run_on(
     setting: Setting,
     course: Course,
@@ -119,10 +148,12 @@ def run_on(
     seed: tuple[int, ...],
     *,
     most: int,
+    effort: float = np.inf,
     seconds: float = np.inf,
     progress: Callable[[int], None] | None = None,
 ) -> Onward:
-    """Each truth's run from the state of `course`, for `most` pulls at most and about so many seconds in all."""
+    """Each truth's run from the state of `course`: for `most` pulls at most, and in all for so much work and about so
+    many seconds."""
     K, L, _ = setting.shape
     seeds = np.random.SeedSequence(seed).spawn(len(truths.means))
     runs = [
@@ -142,9 +173,13 @@ def run_on(
         # No noise, no pull: but the machine code is there now, and not on the clock.
         loop(first.course, first.truth, first.roots, np.empty((0, L)), first.stops, *scratch)
         end, horizon = time.perf_counter() + seconds, 0
-        left = runs
-        while left and horizon < most and time.perf_counter() < end:
-            horizon = min(max(2 * horizon, FIRST), most)
+        left, late, weight = runs, False, weight_of(setting)
+        while left and not late:
+            spent = weight * sum(run.pulls for run in runs)
+            reach = farther(horizon, most, (effort - spent) / (weight * len(left)) if effort < np.inf else np.inf)
+            if reach == horizon:
+                break
+            horizon = reach
             for run in left:
                 while not run.done and run.pulls < horizon and time.perf_counter() < end:
                     rows = run.draw(min(PIECE, horizon - run.pulls))
@@ -153,9 +188,11 @@ def run_on(
                 if run.done and progress is not None:
                     progress(1)
             left = [run for run in left if not run.done]
+            late = any(run.pulls < horizon for run in left)
     before = course.near.inst.N
     return Onward(
         np.array([run.pulls for run in runs]),
         np.array([run.done for run in runs]),
         np.array([run.course.near.inst.N - before for run in runs]).astype(np.int64),
+        late,
     )

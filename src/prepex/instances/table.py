@@ -8,6 +8,7 @@ from prepex import _checks
 from prepex._checks import Floats
 from prepex.errors import InputError
 from prepex.tables import Sheet, parse_sheet, plain_number, read_sheet
+from prepex.unit_names import in_full
 
 # A word after a colon is a family, known or misspelt; parse_family knows which. "dose: mg/kg" is no word.
 _FAMILY = re.compile(r"(.+):\s*([a-z]{3,}(?:\(.*\))?)", re.IGNORECASE)
@@ -81,7 +82,7 @@ def _table(sheet: Sheet, objectives: tuple[str, ...] | None) -> Table:
 
 def _column(name: str, header: list[str], numeric: list[bool]) -> int:
     """Where it is. A column of text is no objective, and not offered as one."""
-    found = _checks.position(name, header)
+    found = _checks.position(in_full(name, header), header)
     if found is None:
         offered = _checks.quoted(known for known, number in zip(header, numeric, strict=True) if number)
         raise InputError(f"objectives must be columns of numbers, {offered or 'of which there are none'}, got {name!r}")

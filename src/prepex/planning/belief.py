@@ -166,10 +166,21 @@ def _require_possible(spread: Floats, inner: Floats, settings: Settings) -> None
         name, mean = labels.objectives[q], inner[:, q]
         if code == EXACT and spread[:, q].any():
             raise InputError(f"uncertainty of {name!r} must be 0, as it has no noise and is known, got more")
-        if code == BERNOULLI and np.any((spread[:, q] > 0.0) & (spread[:, q] ** 2 >= mean * (1.0 - mean))):
-            raise InputError(f"uncertainty of {name!r} must be below sqrt(p (1 - p)) of a chance p, got more")
-        if code in (POISSON, EXPONENTIAL) and np.any((spread[:, q] > 0.0) & (mean <= 0.0)):
-            raise InputError(f"uncertainty of {name!r} must be 0 where its mean is 0, got more")
+        wide = (spread[:, q] > 0.0) & (spread[:, q] ** 2 >= mean * (1.0 - mean))
+        if code == BERNOULLI and np.any(wide):
+            k = int(np.argmax(wide))
+            most = math.sqrt(max(mean[k] * (1.0 - mean[k]), 0.0))
+            raise InputError(
+                f"uncertainty of {name!r} must be below sqrt(p (1 - p)) of a chance p, {most:.3g} for "
+                f"{labels.arms[k]!r} with {mean[k]:g}, got {spread[k, q]:g}"
+            )
+        sure = (spread[:, q] > 0.0) & (mean <= 0.0)
+        if code in (POISSON, EXPONENTIAL) and np.any(sure):
+            k = int(np.argmax(sure))
+            raise InputError(
+                f"uncertainty of {name!r} must be 0 where its mean is 0, as for {labels.arms[k]!r}, "
+                f"got {spread[k, q]:g}"
+            )
 
 
 def noise_of(family: Family, shape: tuple[int, int]) -> Floats:

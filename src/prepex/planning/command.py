@@ -16,21 +16,15 @@ from prepex.tolerance import as_given
 
 
 def create_command(settings: Settings, name: str = "NAME") -> str | None:
-    """`prepex study create ...`; None where words of a shell cannot say it: a covariance, known prices, a comma in a
-    name, a threshold or a rule with parameters.
+    """`prepex study create ...`; None where words of a shell cannot say it (`unsayable`).
 
     >>> from prepex import Gaussian
     >>> create_command(Settings.make(("a", "b"), ("gain",), family=Gaussian(variance=1.0)), "doses")
     'prepex study create doses --arm a --arm b --objective gain --variance 1.0 --delta 0.05'
     """
-    labels = settings.labels
-    if any("," in entry for entry in (*labels.arms, *labels.objectives)) or settings.known is not None:
-        return None
-    rule = next((key for key, kind in RULES.items() if settings.sampling == kind()), None)
-    avoid = settings.avoid_infeasible
-    threshold = next((key for key, kind in THRESHOLDS.items() if settings.threshold == hastened(kind(), avoid)), None)
-    spread = _family(without_noise(settings.family), labels.objectives)
-    if rule is None or threshold is None or spread is None:
+    labels, avoid = settings.labels, settings.avoid_infeasible
+    rule, threshold, spread = _parts(settings)
+    if unsayable(settings) is not None or rule is None or threshold is None or spread is None:
         return None
     words = ["prepex", "study", "create", name]
     words += [part for arm in labels.arms for part in ("--arm", arm)]
@@ -52,6 +46,37 @@ def create_command(settings: Settings, name: str = "NAME") -> str | None:
     words += [] if settings.seed == 0 else ["--seed", str(settings.seed)]
     words += [] if settings.max_pulls is None else ["--max-pulls", str(settings.max_pulls)]
     return shlex.join(words)
+
+
+def unsayable(settings: Settings) -> str | None:
+    """What of the settings no shell command says; None: all of it can be said.
+
+    >>> from prepex import Gaussian
+    >>> from prepex.stopping import Certified
+    >>> given = {"arms": ("a", "b"), "objectives": ("gain",), "family": Gaussian(variance=1.0)}
+    >>> unsayable(Settings.make(**given, threshold=Certified(pilot=3)))
+    'the threshold certified(pilot=3), whose parameters are not the usual ones'
+    """
+    labels = settings.labels
+    comma = next((entry for entry in (*labels.arms, *labels.objectives) if "," in entry), None)
+    rule, threshold, spread = _parts(settings)
+    if comma is not None:
+        return f"the name {comma!r}, which has a comma"
+    if settings.known is not None:
+        return "values that are known and not told (--known-from reads them from a file)"
+    if rule is None:
+        return f"the rule {settings.sampling.name}, whose parameters are not the usual ones"
+    if threshold is None:
+        return f"the threshold {settings.threshold.name}, whose parameters are not the usual ones"
+    return "noise that is correlated, a covariance" if spread is None else None
+
+
+def _parts(settings: Settings) -> tuple[str | None, str | None, list[str] | None]:
+    """(rule, threshold, options of the noise), None for each that a shell cannot say."""
+    rule = next((key for key, kind in RULES.items() if settings.sampling == kind()), None)
+    usual = {key: hastened(kind(), settings.avoid_infeasible) for key, kind in THRESHOLDS.items()}
+    threshold = next((key for key, kind in usual.items() if settings.threshold == kind), None)
+    return rule, threshold, _family(without_noise(settings.family), settings.labels.objectives)
 
 
 def _cone(cone: Cone) -> list[str]:

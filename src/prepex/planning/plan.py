@@ -19,7 +19,7 @@ from prepex.foresight.onward import roots_of
 from prepex.instances import read_table
 from prepex.numerals import number
 from prepex.planning.belief import Belief, from_guess, from_pilot, with_noise, without_noise
-from prepex.planning.command import create_command
+from prepex.planning.command import create_command, unsayable
 from prepex.planning.designs import AS_PLANNED, Design, make_designs
 from prepex.planning.inverse import Afford, Calibration, Run, afford, calibrate, runner
 from prepex.planning.scenarios import GUESS, NO_DIFFERENCE, Scenarios, check_names, closest, truths
@@ -41,7 +41,7 @@ SHARE, LEAST = 4, 20
 class Plan:
     """What simulated studies say of a study to come.
 
-    settings      of the study; `study_settings`: without the noise that was only for the plan
+    settings      of the study; `study_settings`: without the noise that was only for the plan, with a calibrated delta
     rows          as planned and for each what-if, under each scenario
     guess         the means that were guessed (K, L)
     budget        pulls that there are; None: not said
@@ -67,14 +67,37 @@ class Plan:
 
     @property
     def study_settings(self) -> Settings:
-        """For `Study.create`: a study estimates the noise that a plan is told, and ends with its budget."""
-        own = self.settings.max_pulls
-        budget = self.budget if own is None else own
-        return replace(self.settings, family=without_noise(self.settings.family), max_pulls=budget)
+        """For `Study.create`: a study estimates the noise that a plan is told, and ends with its budget; its delta is
+        the calibrated one, if one was found."""
+        own, found = self.settings.max_pulls, self.calibration
+        return replace(
+            self.settings,
+            family=without_noise(self.settings.family),
+            max_pulls=self.budget if own is None else own,
+            delta=self.settings.delta if found is None or found.delta is None else found.delta,
+        )
+
+    @property
+    def start_words(self) -> str:
+        """Before the command that starts the study: which delta it has, where there are two to choose from."""
+        found, delta = self.calibration, self.study_settings.delta
+        if found is None or (delta == self.settings.delta and found.delta is not None):
+            return "Start it:"
+        if found.delta is None:
+            return f"Start it, with delta {delta:g} as planned, as no calibrated one was found:"
+        return (
+            f"Start it, with the calibrated delta {delta:g} (what is said above is of delta {self.settings.delta:g}; "
+            f"--delta {delta:g} plans with it):"
+        )
 
     def command(self, name: str = "NAME") -> str | None:
-        """The command that creates the study; None where a shell cannot say it."""
+        """The command that creates the study; None where a shell cannot say it, and `unsayable` says what."""
         return create_command(self.study_settings, name)
+
+    @property
+    def unsayable(self) -> str | None:
+        """What of the settings no shell command says; None: all of it can be said."""
+        return unsayable(self.study_settings)
 
     @property
     def words(self) -> str:
@@ -89,12 +112,12 @@ class Plan:
         rows = [row.document for row in self.rows]
         return markup.frame({name: [row[name] for row in rows] for name in rows[0]})
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write one self-contained HTML file (needs the extra `prepex[plot]`)."""
+    def report(self, path: str | os.PathLike[str], *, name: str = "NAME") -> None:
+        """Write one self-contained HTML file (needs the extra `prepex[plot]`); `name`: of the study to come."""
         from prepex.planning.report import make_report
 
         target = _checks.target("path", path)
-        write_whole(target, make_report(self))
+        write_whole(target, make_report(self, name))
 
     def _repr_html_(self) -> str:
         from prepex.planning.report import rows_table

@@ -36,11 +36,12 @@ pre { overflow: auto; background: #f6f6f6; padding: 1rem; white-space: pre-wrap;
 """
 
 
-def make_report(plan: "Plan") -> str:
+def make_report(plan: "Plan", name: str = "NAME") -> str:
     """The page."""
-    command = plan.command()
+    command = plan.command(name)
     create = (
-        "<p>No shell can say this; in Python: <code>Study.create(storage, name, plan.study_settings)</code></p>"
+        f"<p>No shell command can say {_text(plan.unsayable)}; in Python: "
+        "<code>Study.create(storage, name, plan.study_settings)</code></p>"
         if command is None
         else f"<pre>{_text(command)}</pre>"
     )
@@ -60,6 +61,7 @@ def make_report(plan: "Plan") -> str:
         _calibration(plan),
         "<h2>Start it</h2>",
         "<p>The study with these settings, which are fixed from then on:</p>",
+        "" if plan.calibration is None else f"<p>{_text(plan.start_words)}</p>",
         create,
     ]
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Plan of a study</title>'

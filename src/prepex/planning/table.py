@@ -54,7 +54,11 @@ class Row:
             parts.append(f"9 of 10 studies end within {self.q90:,}")
         else:
             parts.append(f"only {self.n_stopped} of {self.n_runs} studies end within {self.most:,} trials")
-        return f"{', '.join(parts)}; {wrong} of {plural(self.n_stopped, 'answer')} wrong"
+        said = f"{', '.join(parts)}; {wrong} of {plural(self.n_stopped, 'answer')} wrong"
+        left = self.n_runs - self.n_stopped
+        if self.q90 is not None and left:
+            said += f", {left} of {self.n_runs} studies had not ended within {self.most:,}"
+        return said
 
 
 def make_row(design: str, scenario: str, trials: Sequence[Trial], most: int, budget: int | None) -> Row:

@@ -10,7 +10,7 @@ from prepex.option_table import OptionTable
 from prepex.racing.book import Book
 from prepex.racing.export import document, text_of
 from prepex.racing.view import View, look
-from prepex.racing.words import answer_words, failure_words, verdict
+from prepex.racing.words import answer_words, failure_words, tie_words, verdict
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,13 @@ class Raced:
             failures={option: list(words) for option, words in view.failures.items()},
             n_trials=view.n,
             delta=book.question.delta,
-            words=(verdict(view), *answer_words(view), *view.notes, *failure_words(view.failures)),
+            words=(
+                verdict(view),
+                *answer_words(view),
+                *view.notes,
+                *failure_words(view.failures),
+                *tie_words(view),
+            ),
             storage=storage,
             view=view,
         )

@@ -8,8 +8,10 @@ import csv
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +60,9 @@ class Book:
         self.values: dict[str, dict[str, list[float]]] = {option: {} for option in question.options}
         self.failures: dict[str, list[str]] = {}
         self._again: list[Task] = []
-        self._attempts: dict[tuple[str, int], int] = {}
+        # Failures of a trial: since the race was started, and ever.
+        self._attempts: Counter[tuple[str, int]] = Counter()
+        self._failed: Counter[tuple[str, int]] = Counter()
         # Outcomes that a study without noise cannot take, by token.
         self._held: dict[str, dict[str, Any]] = {}
         self._out = 0
@@ -74,6 +78,8 @@ class Book:
         for entry in self.journal.of("failed"):
             if entry["option"] in self.values:
                 self.failures.setdefault(entry["option"], []).append(entry["words"])
+            if "trial" in entry:
+                self._failed[entry["trial"], entry["number"]] += 1
         self.watch.times = [entry["value"] for entry in self.journal.of("reference")]
         with suppress(NoStudyError):
             if "://" in str(self.storage) or Path(self.storage).exists():
@@ -133,9 +139,15 @@ class Book:
         """At most n more trials to run now."""
         found: list[Task] = []
         while len(found) < n and (task := self._one()) is not None:
-            found.append(task)
+            found.append(self._drawn(task))
             self._out += 1
         return found
+
+    def _drawn(self, task: Task) -> Task:
+        """The same trial; one that is tried again, now or in a race that goes on, with another seed and input."""
+        if self.question.on_failure != "retry":
+            return task
+        return replace(task, attempt=self._failed[task.kind, task.number])
 
     def _one(self) -> Task | None:
         if self._again and not self.done:
@@ -164,7 +176,7 @@ class Book:
             if not self._counts(task, result, values):
                 return
         told = {name: float(values[name]) for name in self.question.objectives}
-        self._require_possible(task, told, result.words)
+        self._require_possible(task, told, result.words or "")
         if task.kind == "first":
             self.opening.add(task, told)
             self._note(task.option, told)
@@ -196,13 +208,14 @@ class Book:
 
     def _counts(self, task: Task, result: Result, values: Mapping[str, float]) -> bool:
         """Write a failure down. Does it count, with the values that stand for it?"""
-        words = f"{result.problem}; {f'its last words: {result.words}' if result.words else 'it printed nothing'}"
+        words = result.failure
         self.failures.setdefault(task.option, []).append(words)
-        self.journal.add("failed", option=task.option, words=words)
+        self.journal.add("failed", option=task.option, words=words, trial=task.kind, number=task.number)
         if self.question.failed and all(name in values for name in self.question.objectives):
             return True
         key = task.kind, task.number
-        self._attempts[key] = self._attempts.get(key, 0) + 1
+        self._attempts[key] += 1
+        self._failed[key] += 1
         if self.question.on_failure == "retry" and self._attempts[key] < ATTEMPTS:
             self._again.append(task)
             return False

@@ -33,6 +33,8 @@ from prepex.tolerance import Tolerance
 NAME = "race"
 # Seconds between two looks.
 LOOK = 1.0
+# Of a function that was called in place of a coroutine function.
+NOTHING_TO_AWAIT = object()
 
 
 def race(
@@ -71,7 +73,8 @@ def race(
     inputs       every trial is given one, drawn at random, as the first argument: the answer is about their mean
     family       of objectives where the usual one does not fit: times are LogNormal; of all others the first `rounds`
                  decide: without noise if every option repeats its own, Bernoulli if all are 0 or 1, else Gaussian
-    failed       values that count for a trial that raises; else `on_failure`, "stop" or "retry", up to 3 times
+    failed       values that count for a trial that raises; else `on_failure`, "stop" or "retry", up to 3 times, with
+                 another seed and input
     storage      a file: the race goes on where it was when it is called again; by default nothing is kept
     max_trials, max_seconds   end without an answer then
     look         called now and then with how it stands
@@ -86,6 +89,7 @@ def race(
     ('certified', ('high',))
     """
     functions = options_of(options)
+    _require_plain(functions)
     question = _question(
         functions, objectives, minimise=minimise, family=family, tolerance=tolerance, at_most=at_most,
         at_least=at_least, limits=limits, cone=cone, delta=delta, seed=seed, rounds=rounds, failed=failed,
@@ -199,9 +203,16 @@ class Calls:
         args, named = self._given(task)
         began = time.perf_counter()
         try:
-            returned = await self.functions[task.option](*args, **named)
+            made: Any = self.functions[task.option](*args, **named)
+            # No signature tells what a lambda returns, so the first call is looked at.
+            returned = await made if inspect.isawaitable(made) else NOTHING_TO_AWAIT
         except Exception as error:
             return raised(error, began)
+        if returned is NOTHING_TO_AWAIT:
+            raise InputError(
+                f"option {task.option!r} must be a coroutine function (async def), got one that returns "
+                f"{shown(made)}: prepex.race calls plain functions"
+            )
         return read(returned, self.question.objectives, {"time": time.perf_counter() - began})
 
     def stop(self) -> bool:
@@ -219,6 +230,17 @@ def _told(future: "Future[Result]") -> "Future[Result]":
 
     future.add_done_callback(hand_on)
     return told
+
+
+def _require_plain(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Of options that would never be awaited the first is named, before anything is called."""
+    for name, function in functions.items():
+        whole: Any = function.func if isinstance(function, partial) else function
+        if inspect.iscoroutinefunction(whole) or inspect.iscoroutinefunction(type(whole).__call__):
+            raise InputError(
+                f"option {name!r} must be a plain function, got a coroutine function (async def): prepex.race_async "
+                "calls those"
+            )
 
 
 def _takes_seed(function: Callable[..., Any]) -> bool:

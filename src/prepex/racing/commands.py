@@ -44,8 +44,7 @@ class Commands:
                 yield option.name
                 result = self.trial(Task(option.name, "warmup", turn))
                 if result.problem is not None and not self.plan.question.failed:
-                    words = f"its last words: {result.words}" if result.words else "it printed nothing"
-                    raise FailedTrialError(f"option {option.name!r} failed in its warm-up: {result.problem}; {words}")
+                    raise FailedTrialError(f"option {option.name!r} failed in its warm-up: {result.failure}")
 
     def trial(self, task: Task) -> Result:
         """One trial, here and now."""

@@ -9,7 +9,7 @@ from typing import Any
 from prepex import _checks
 from prepex.errors import InputError
 from prepex.racing.view import View
-from prepex.racing.words import answer_words
+from prepex.racing.words import answer_words, tie_words
 from prepex.whole_file import write_whole
 
 KINDS = {"json": "json", "csv": "csv", "markdown": "markdown", "md": "markdown"}
@@ -62,7 +62,7 @@ def document(view: View) -> dict[str, Any]:
             for row in view.rows
         ],
         "words": answer_words(view),
-        "notes": list(view.notes),
+        "notes": [*view.notes, *tie_words(view)],
     }
 
 

@@ -23,21 +23,26 @@ class Task:
 
     kind     "first" (of the first rounds), "pull" (of the study), "reference" or "warmup", which count nowhere
     number   of its kind: with the seed of the race it makes the seed of the trial
+    attempt  how often it failed before: a trial that is tried again draws another seed, and with it another input
     """
 
     option: str
     kind: str
     number: int
     token: str = ""
+    attempt: int = 0
 
     def seed(self, seed: int) -> int:
-        """Of this trial, the same whenever it is run again.
+        """Of this trial, the same whenever the same attempt is run again.
 
         >>> Task("a", "pull", 3).seed(0) == Task("a", "pull", 3).seed(0) != Task("a", "pull", 4).seed(0)
         True
+        >>> Task("a", "pull", 3).seed(0) != Task("a", "pull", 3, attempt=1).seed(0)
+        True
         """
         kinds = ("first", "pull", "reference", "warmup")
-        return int(np.random.SeedSequence([seed, kinds.index(self.kind), self.number]).generate_state(1)[0])
+        drawn = [seed, kinds.index(self.kind), self.number, *([self.attempt] if self.attempt else [])]
+        return int(np.random.SeedSequence(drawn).generate_state(1)[0])
 
 
 class Opening:

@@ -1,5 +1,6 @@
 """One call of a function, where it is made, and what it returned."""
 
+import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
@@ -25,6 +26,9 @@ def measure(
         returned = function(*args, **named)
     except Exception as error:
         return raised(error, began)
+    if inspect.iscoroutine(returned):
+        returned.close()  # or Python warns that nobody awaited it
+        return Result(problem="it must return a value, got a coroutine: prepex.race_async awaits those", words=None)
     clocks = {"time": time.perf_counter() - began, "cpu": time.thread_time() - cpu}
     return read(returned, objectives, clocks)
 
@@ -63,7 +67,7 @@ def read(returned: Any, objectives: Sequence[str], clocks: Mapping[str, float]) 
             bad = [name for name, value in values.items() if not _is_number(value)]
             if not bad and any(name in CLOCKS and values[name] < 0 for name in values):
                 name = next(name for name in CLOCKS if values.get(name, 0) < 0)
-                return Result(problem=f"{name} must be at least 0, got {shown(values[name])}")
+                return Result(problem=f"{name} must be at least 0, got {shown(values[name])}", words=None)
             if not bad:
                 return Result(
                     {
@@ -71,10 +75,10 @@ def read(returned: Any, objectives: Sequence[str], clocks: Mapping[str, float]) 
                         for name, value in values.items()
                     }
                 )
-            return Result(problem=f"{bad[0]} must be a finite number, got {shown(values[bad[0]])}")
+            return Result(problem=f"{bad[0]} must be a finite number, got {shown(values[bad[0]])}", words=None)
     listed = _checks.quoted([name for name in objectives if name not in clocks] or list(objectives))
     wants = f"it must return a number, a tuple of {len(wanted)} or a mapping with {listed}"
-    return Result(problem=f"{wants}, got {shown(returned)}")
+    return Result(problem=f"{wants}, got {shown(returned)}", words=None)
 
 
 def _is_number(value: Any) -> bool:

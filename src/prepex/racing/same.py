@@ -22,7 +22,7 @@ Place = str | os.PathLike[str]
 def require_same_spec(opening: Opening, storage: Place, name: str, spec: Mapping[str, Any]) -> None:
     """What the journal says was run, and what is to be run now. Nothing was recorded yet: the new one counts."""
     there = opening.journal.last("race")
-    found = [] if there is None else differences(there["spec"], spec)
+    found = [] if there is None else differences(spelled(there["spec"]), spelled(spec))
     if found and not opening.told and not (recorded := _recorded(storage, opening.name)):
         # A slip that the first run showed: nothing is lost by beginning anew.
         if recorded is not None:
@@ -31,6 +31,29 @@ def require_same_spec(opening: Opening, storage: Place, name: str, spec: Mapping
     if there is None:
         opening.journal.add("race", spec=dict(spec))
     _refuse(storage, name, found)
+
+
+def spelled(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What is run, with what comes before a run, and the environments, under names of their own: said once for all
+    options where it is the same for all.
+
+    >>> spelled({"options": {"a": ["gzip a", "sync", {}], "b": ["gzip b", "sync", {}]}, "shell": True})
+    {'options': {'a': 'gzip a', 'b': 'gzip b'}, 'prepare': 'sync', 'env of options': None, 'shell': True}
+    """
+    options = {name: (own if isinstance(own, list) else [own, None, {}]) for name, own in spec["options"].items()}
+    parts = {"prepare": 1, "env of options": 2}
+    said = {word: {name: own[place] or None for name, own in options.items()} for word, place in parts.items()}
+    rest = {key: value for key, value in spec.items() if key != "options"}
+    return {"options": {name: own[0] for name, own in options.items()}, **_once(said), **rest}
+
+
+def _once(said: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    values = {word: [*of.values()] for word, of in said.items()}
+    return {word: values[word][0] if _alike(values[word]) else of for word, of in said.items()}
+
+
+def _alike(values: Sequence[Any]) -> bool:
+    return all(value == values[0] for value in values)
 
 
 def require_same_settings(study: Study, question: Question, storage: Place, name: str) -> None:

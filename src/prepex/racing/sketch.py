@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from prepex.racing.view import View
 
+OTHER = "·"
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -25,7 +26,7 @@ def _scale(values: Sequence[float], size: int) -> list[int]:
 
 
 def sketch(view: View, width: int = 60, height: int = 12) -> list[str]:
-    """Lines; none where there are fewer than two objectives, or options without values."""
+    """Lines, the last ones say what the marks are; none for fewer than two objectives, or options without values."""
     rows = [row for row in view.rows if len(row.values) > 1 and row.values[0] is not None and row.values[1] is not None]
     if len(rows) < 2 or width < 20:
         return []
@@ -36,7 +37,7 @@ def sketch(view: View, width: int = 60, height: int = 12) -> list[str]:
     grid = [[" "] * width for _ in range(height)]
     legend, letters = [], iter(LETTERS)
     for row, x, y in sorted(zip(rows, across, up, strict=True), key=lambda entry: entry[0].option in front):
-        mark = "·"
+        mark = OTHER
         if row.option in front:
             mark = next(letters, "*")
             legend.append(f"{mark} {row.option}")
@@ -49,7 +50,8 @@ def sketch(view: View, width: int = 60, height: int = 12) -> list[str]:
     scale = f" (log scale: {' and '.join(logs)})" if logs else ""
     foot = f"{first} {ends[0][0]} ... {ends[0][1]}{scale}"
     lines += ["+" + "-" * width, f"{second} {ends[1][0]}; {foot}"]
-    return lines + _in_lines(legend, width)
+    left = [f"{OTHER} other options"] if len(legend) < len(rows) else []
+    return lines + _in_lines(legend + left, width)
 
 
 def _in_lines(entries: Sequence[str], width: int) -> list[str]:

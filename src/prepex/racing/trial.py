@@ -24,12 +24,28 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a trial: values of the measures, or a problem and the last words of the run."""
+    """What came of a trial: values of the measures, or a problem and the last words of the run.
+
+    words   None of what does not print, as a function
+    """
 
     values: Mapping[str, float] = field(default_factory=dict)
     problem: str | None = None
-    words: str = ""
+    words: str | None = ""
     seconds: float = 0.0
+
+    @property
+    def failure(self) -> str:
+        """The problem, and its last words.
+
+        >>> Result(problem="it broke", words="oh").failure, Result(problem="it broke").failure
+        ('it broke; its last words: oh', 'it broke; it printed nothing')
+        >>> Result(problem="it must return a number, got 'fast'", words=None).failure
+        "it must return a number, got 'fast'"
+        """
+        if self.words is None:
+            return str(self.problem)
+        return f"{self.problem}; {f'its last words: {self.words}' if self.words else 'it printed nothing'}"
 
 
 class BrokenRunError(Exception):

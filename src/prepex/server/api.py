@@ -16,7 +16,7 @@ from prepex.server.feed import Feed
 from prepex.server.lanes import reader, writer
 from prepex.server.strict import StrictRoute
 from prepex.server.studies import Observer, Owner, Studies, Worker
-from prepex.study.answers import Overview, Receipt, Status, Ticket
+from prepex.study.answers import Overview, Receipt, Status, Ticket, Voided
 from prepex.study.study import Study
 
 # For the documentation: the gate has looked at the token before.
@@ -190,12 +190,14 @@ def _add_changes(router: APIRouter, studies: Studies) -> None:
         studies[name].write("correct", body.token, body.outcome, body.reason, who.name)
         return {"token": body.token}
 
-    @router.post(NAME + "/void", response_model=bodies.Pulled, responses=problems(400, 404, 413))
+    @router.post(NAME + "/void", response_model=Voided, responses=problems(400, 404, 413))
     @writer
-    def void(name: str, body: bodies.Void, who: Owner) -> dict[str, str]:
-        """A pull that does not count, for a reason that was known without any outcome, its own or another's."""
-        studies[name].write("void", body.token, body.reason, who.name)
-        return {"token": body.token}
+    def void(name: str, body: bodies.Void, who: Owner) -> Voided:
+        """A pull that does not count, for a reason that was known without any outcome, its own or another's.
+
+        One that had been voided before keeps its reason, which is returned."""
+        found: Voided = studies[name].write("void", body.token, body.reason, who.name)
+        return found
 
     @router.post(NAME + "/extend", response_model=bodies.Named, responses=problems(400, 404, 413))
     @writer

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from prepex.server.looks import dialogue, under
-from prepex.study.answers import Receipt, Status, Ticket
+from prepex.study.answers import Receipt, Status, Ticket, Voided
 from prepex.study.study import Outcome, Study
 
 
@@ -56,9 +56,9 @@ def correct(study: Study, token: str, outcome: Outcome, reason: str, actor: str)
     study.correct(token, outcome, reason=reason, actor=actor)
 
 
-def void(study: Study, token: str, reason: str, actor: str) -> None:
+def void(study: Study, token: str, reason: str, actor: str) -> Voided:
     """A pull that does not count."""
-    study.void(token, reason=reason, actor=actor)
+    return study.void(token, reason=reason, actor=actor)
 
 
 def extend(study: Study, max_pulls: int, reason: str, actor: str) -> None:

@@ -44,6 +44,27 @@ class Receipt:
     waiting_for: "Blocker | None" = None
 
 
+@dataclass(frozen=True)
+class Voided:
+    """What voiding a pull did.
+
+    new      False: it had been voided before, and nothing changed
+    reason   why it does not count: the one of then, if it had been voided before
+
+    >>> str(Voided("3-1", True, "spilled")), str(Voided("3-1", False, "spilled"))
+    ('voided 3-1', '3-1 had been voided before, nothing changed; the reason then: spilled')
+    """
+
+    token: str
+    new: bool
+    reason: str
+
+    def __str__(self) -> str:
+        if self.new:
+            return f"voided {self.token}"
+        return f"{self.token} had been voided before, nothing changed; the reason then: {self.reason}"
+
+
 class Imported(int):
     """How many outcomes were imported.
 

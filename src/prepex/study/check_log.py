@@ -49,7 +49,7 @@ DATA = {
     "imported": ("token", "arm", "outcome", "source"),
     "extended": ("max_pulls", "reason"),
 }
-MORE = {"config": ("max_waiting",), "asked": ("key", "worker"), "imported": ("digest", "n")}
+MORE = {"config": ("max_waiting",), "asked": ("key", "wanted", "worker"), "imported": ("digest", "n")}
 # Seconds that a lease lasts at most.
 LONGEST_LEASE = 1e9
 MICRO, BEGIN = timedelta(microseconds=1), datetime(1, 1, 1, tzinfo=UTC)
@@ -248,6 +248,8 @@ class Record:
         """The name of a request, and who made it if no actor is named."""
         if "key" in data and (not text("key", data["key"], 200) or not data["key"].isprintable()):
             refuse("key", "1 to 200 printable characters", data["key"])
+        if "wanted" in data:
+            whole("wanted", data["wanted"], 2)
         if "worker" in data and (event["actor"] or not WORKER.fullmatch(text("worker", data["worker"], 80))):
             refuse("worker", "machine, process and thread, where no actor is named", data["worker"])
 

@@ -9,6 +9,8 @@ Floats = NDArray[np.float64]
 STUCK, LATE_STUCK = 1e-6, 1e-18
 # Stands for a Poisson mean of 0 in a tilt, as the dual has no maximum there.
 NEVER = 1e-9
+# Constraints of which all sets are tried.
+FEW = 6
 
 
 def softness(law: str, mu: float, x: float, var: float, stuck: float = STUCK) -> float:
@@ -68,11 +70,32 @@ def nonnegative(Q: Floats, b: Floats) -> Floats:
 
 def _ascended(Q: Floats, b: Floats, y: Floats) -> Floats:
     """The same, coordinate by coordinate: where constraints depend on each other an active set may end too early."""
+    if _steep(Q, b, y) and b.size <= FEW:
+        # All sets at once: coordinate by coordinate takes for ever where some directions hardly bend.
+        y = max((y, *_on_all_sets(Q, b)), key=lambda point: float(b @ point - 0.5 * point @ Q @ point))
     size = np.diag(Q)
-    for _ in range(20_000):
-        slope = b - Q @ y
-        if np.all(np.where(y > 0, np.abs(slope), slope) <= 1e-12 * (np.abs(b) + np.abs(Q) @ y)):
+    for _ in range(20_000 if b.size > FEW else 100):
+        if not _steep(Q, b, y):
             break
         for k in np.flatnonzero(size > 0):
             y[k] = max(y[k] + (b[k] - Q[k] @ y) / size[k], 0.0)
     return y
+
+
+def _steep(Q: Floats, b: Floats, y: Floats) -> bool:
+    """Does it still rise?"""
+    slope = b - Q @ y
+    return bool(np.any(np.where(y > 0, np.abs(slope), slope) > 1e-12 * (np.abs(b) + np.abs(Q) @ y)))
+
+
+def _on_all_sets(Q: Floats, b: Floats) -> list[Floats]:
+    """Where the slope is zero on some coordinates and the others are zero, if nothing is negative."""
+    found, root = [], np.sqrt(np.maximum(np.diag(Q), 1e-300))
+    for chosen in range(1, 2**b.size):
+        use = np.flatnonzero([chosen >> k & 1 for k in range(b.size)])
+        scaled = Q[np.ix_(use, use)] / np.outer(root[use], root[use])
+        y = np.zeros(b.size)
+        y[use] = np.linalg.lstsq(scaled, b[use] / root[use], rcond=0.0)[0] / root[use]
+        if np.all(y >= 0) and np.all(np.isfinite(y)):
+            found.append(y)
+    return found

@@ -6,6 +6,8 @@ does not come: trials that cannot count are not worth their patients.
 """
 
 import secrets
+from collections.abc import Sequence
+from typing import Any
 
 from prepex.errors import InputError
 from prepex.study import words
@@ -26,16 +28,28 @@ def hand_out(draft: Draft, wanted: int, *, new: bool, key: str | None) -> list[T
     line = draft.state.line
     known = line.keys.get((draft.actor, key)) if key is not None else None
     if known is not None:
+        _require_same_request(draft, known, wanted, key)
         return [again(draft, number) for number in known]
     mine = [] if new or draft.state.experiment.done else line.open_pulls(draft.actor)
     if not draft.actor:
         mine = [number for number in mine if left_behind(line.pulls[number].worker)]
     # If there are more than are wanted: those asked for first, for which others wait.
     tickets = [again(draft, number) for number in mine[:wanted]]
-    return tickets + _new_pulls(draft, wanted - len(tickets), key)
+    return tickets + _new_pulls(draft, wanted - len(tickets), key, wanted)
 
 
-def _new_pulls(draft: Draft, wanted: int, key: str | None) -> list[Ticket]:
+def _require_same_request(draft: Draft, known: Sequence[int], wanted: int, key: str | None) -> None:
+    """The same key for another number is a slip: which of the two was meant, nobody can say."""
+    first = int(draft.log.of_pull(known[0])[0].data.get("wanted", len(known)))
+    if wanted != first:
+        raise InputError(
+            f"n must be {first} as in the first request with the key {key!r}, got {wanted}; another request has "
+            "another key"
+        )
+
+
+def _new_pulls(draft: Draft, wanted: int, key: str | None, n: int) -> list[Ticket]:
+    """At most `wanted` of the n that a request is for."""
     state = draft.state
     experiment, line, lease = state.experiment, state.line, state.config.lease
     if experiment.done:
@@ -50,7 +64,9 @@ def _new_pulls(draft: Draft, wanted: int, key: str | None) -> list[Ticket]:
         return []
     _require_flow(state, out)
     tickets = []
-    marks = ({} if key is None else {"key": key}) | ({} if draft.actor else {"worker": this_worker()})
+    marks: dict[str, Any] = ({} if key is None else {"key": key}) | ({} if draft.actor else {"worker": this_worker()})
+    if key is not None and n != wanted:
+        marks["wanted"] = n  # or the number of the pulls with this key says it
     for arm in experiment.choose(wanted, line.pending):
         token = f"{draft.next}-{secrets.token_hex(4)}"
         draft.add("asked", draft.next, {"token": token, "arm": arm, **marks})

@@ -33,7 +33,7 @@ from prepex.noise import NoiseCheck
 from prepex.numerals import plural
 from prepex.settings import Settings, WithNames, with_options
 from prepex.study import audit, clock, ingest, summary, words
-from prepex.study.answers import Imported, Observation, OpenPull, Overview, Receipt, Status, Ticket
+from prepex.study.answers import Imported, Observation, OpenPull, Overview, Receipt, Status, Ticket, Voided
 from prepex.study.calm import calm
 from prepex.study.check_log import Record
 from prepex.study.check_read import RefusedError
@@ -193,8 +193,8 @@ class Study:
         The actor's own pulls that are not told yet come first (`Ticket.again`), so that a loop that was killed goes on
         where it was when it is started again. So workers that run side by side have names of their own, or ask for
         `new` pulls only. Without a name, own pulls are those of the same thread, and those of processes of the same
-        machine that have ended. A request with a `key` can be repeated: the same key of the same actor gives the same
-        tickets.
+        machine that have ended. A request with a `key` can be repeated: the same key and n of the same actor give the
+        same tickets.
 
         None, or a shorter list, when there is nothing to hand out: the study has stopped, or the rest of its budget
         is out. Too many told outcomes that wait for a pull are an error, which names it (`max_waiting`).
@@ -256,8 +256,10 @@ class Study:
             for other, values in draft.same_of(case, _noiseless(changed, draft.state.experiment)):
                 draft.add("corrected", other.pull, {"token": other.token, "outcome": values, "reason": reason})
 
-    def void(self, token: str | Ticket, *, reason: str, actor: str = "") -> None:
+    def void(self, token: str | Ticket, *, reason: str, actor: str = "") -> Voided:
         """A pull that does not count, told or not. A summary is voided as a whole.
+
+        Voiding again changes nothing: the first reason stays, and is returned.
 
         Harmless if the reason was known without any outcome, not just without its own: to void by the others of the
         same day gives false stops in 4 of 10 studies at delta 0.1 (docs/howto/delays.md).
@@ -269,6 +271,7 @@ class Study:
                 case = draft.find(token)
                 if case.voided is None:
                     draft.add("voided", case.pull, {"token": token, "reason": reason})
+                return Voided(token, case.voided is None, reason if case.voided is None else case.voided)
         except EarlySummaryError:
             raise InputError(
                 f"token must leave every summary behind the pilot, got {token!r}, without which a summary that was "

@@ -23,7 +23,7 @@ export async function drawLog(view, done, force = false) {
   shown = wanted;
   const events = found.events.reverse();
   keyed(at("log").tBodies[0], events, (event) => event.position, (event) => make(view, event, found.arms, done), () => {});
-  say(at("log-range"), `${start + 1} to ${end} of ${total}`);
+  say(at("log-range"), `${start} to ${end - 1}, of ${total} from 0 on`);
   at("newer").disabled = skipped === 0;
   at("older").disabled = start === 0;
   at("newer").onclick = () => turn(view, -size(), done);

@@ -76,6 +76,9 @@ const marks = (view, ks, colour, front) => ({
   color: ks.map((k) => (!view.arms[k].decided ? colour.needed : front ? colour.accent : colour.other)), line: { width: 2 },
 });
 
+/** Is there room for words at the axes? If not there are arrows, which are explained below. */
+export const isWide = (place) => place.clientWidth > 480;
+
 /** Two objectives a, b: means, regions, and under two objectives the border of what the front dominates. */
 export function drawPair(place, view, pair) {
   const [a, b] = pair, colour = theme(), names = view.design.objectives;
@@ -102,7 +105,7 @@ export function drawPair(place, view, pair) {
     line = seen.map((part, q) => part.map(place10(view, q)));
     data.push({ type: "scatter", mode: "lines", x: seen[0], y: seen[1], line: { color: colour.accent, width: 2, dash: "dot" }, hoverinfo: "skip", name: "front", meta: "front" });
   }
-  const wide = place.clientWidth > 480;
+  const wide = isWide(place);
   const seen = [...(wide || tried.length <= 8 ? groups[0].ks : []), ...(tried.length <= (wide ? 16 : 8) ? groups[1].ks : [])];
   const labels = seen.map((k) => ({ x: place10(view, a)(mean(k)[a]), y: place10(view, b)(mean(k)[b]), text: short(view.arms[k].name, 18) }));
   const sides = places(labels, x, y, Math.max(place.clientWidth - 80, 100), Math.max(place.clientHeight - 90, 100), line);

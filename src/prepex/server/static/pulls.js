@@ -85,8 +85,8 @@ export function voidPull(view, token, arm, done) {
     button: "Void",
     fields: [{ name: "reason", label: "Reason", required: true }],
     send: async ({ reason }) => {
-      await post(path(view.name, "void"), { token, reason });
-      await done(`Voided: ${token}.`);
+      const found = await post(path(view.name, "void"), { token, reason });
+      await done(found.new ? `Voided: ${token}.` : `${token} had been voided before, because: ${found.reason}. Nothing changed.`);
     },
   });
 }

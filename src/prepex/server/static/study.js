@@ -4,10 +4,10 @@ import { openForm } from "./dialog.js";
 import { at, cell, el, facts, keyed, say } from "./dom.js";
 import { drawLog, restart } from "./log.js";
 import { clearLooks, drawLooks, setUpLooks } from "./looks.js";
-import { drawCounts, drawEvidence, drawPair, drawRows, forget, load } from "./plots.js";
+import { drawCounts, drawEvidence, drawPair, drawRows, forget, isWide, load } from "./plots.js";
 import { drawPulls } from "./pulls.js";
 import { clearTalk, drawTalk, setUpTalk } from "./talk.js";
-import { STATES, apart, around, chance, number, plural, short, span } from "./words.js";
+import { STATES, apart, around, chance, number, plural, shellWord, short, span } from "./words.js";
 
 let name = null;
 let view = null;
@@ -75,7 +75,7 @@ function draw(before) {
   const none = Object.keys(answer.reasons).length ? "No option meets every limit." : "Nothing is known yet.";
   say(at("front-words"), !answer.arms.length ? none : answer.status === "certified" ? `Pareto optimal${within}, proven: ${found}` : answer.status === "posterior" ? `Pareto optimal${within}, proven on average over the prior: ${found}` : `Looks Pareto optimal${within}: ${found}`);
   keyed(at("front-arms"), answer.arms, (arm) => arm, (arm) => el("li", { title: arm }, short(arm, 48)), () => {});
-  say(at("why"), view.noise ? `${view.noise} ${view.why}` : view.why);
+  say(at("why"), [view.noise, view.why, answer.status === "inconclusive" && `Its budget is spent: prepex study extend ${shellWord(name)} --max-pulls N --reason WHY gives it more.`].filter(Boolean).join(" "));
   at("ask-button").disabled = answer.done;
   if (before && before.answer.status !== answer.status) announce(`The study is now: ${STATES[answer.status]}.`);
   drawTiles();
@@ -173,7 +173,7 @@ function drawMeans(chosen) {
   const shape = names.length === 1 ? "Bars" : view.design.covariance ? "Ellipses" : "Boxes";
   const held = view.arms.some((arm) => arm.interval), later = view.design.threshold === "certified" ? "Regions are drawn when the pilot is over. " : "There are no regions for this family without the certified threshold. ";
   say(at("promise"), tried ? (held ? `${shape}: with a probability of at least ${percent} % they hold the true means of all arms at the same time, now and whenever you look${names.length > 2 ? ", in all pairs together" : ""}. ` : later) +
-    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk (blue: in, grey: out), empty ones open." + (names.length > 2 ? " ↑ more is better, ↓ less is better." : "") : "");
+    (view.design.logs.length ? `Means of ${view.design.logs.join(", ")} are geometric means. ` : "") + "Filled marks are decided at this risk (blue: in, grey: out), empty ones open." : "");
   if (!tried) return;
   const all = names.flatMap((_, a) => names.map((__, b) => [a, b])).filter(([a, b]) => a < b);
   fillPairs(all, chosen);
@@ -186,6 +186,7 @@ function drawMeans(chosen) {
     if (names.length === 1) drawRows(place, view);
     else drawPair(place, view, pair);
   });
+  if (names.length > 1 && [...at("means").children].some((place) => !isWide(place))) at("promise").append(" ↑ more is better, ↓ less is better.");
 }
 
 function fillPairs(all, chosen) {

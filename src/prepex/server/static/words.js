@@ -93,6 +93,9 @@ export const pairs = (values) => Object.entries(values).map(([name, value]) => `
 
 export const plural = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 
+/** A name as a shell reads it, quoted where it must be, as by Python's shlex. */
+export const shellWord = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'"'"'`)}'`);
+
 export const STATES = {
   running: "running",
   certified: "certified",
