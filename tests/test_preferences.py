@@ -163,6 +163,35 @@ def test_words_are_the_whole_cone():
         assert made_up or NOTHING_ELSE not in words
 
 
+def test_words_of_many_statements(monkeypatch):
+    """Facets may be so many and so close that no hull of them is found: what was said is known without."""
+    from scipy.spatial import QhullError
+
+    from prepex.cone_words import AS_GOOD, NOT_LISTED
+
+    rng, n_made = np.random.default_rng(0), 0
+    while n_made < 80:
+        L = int(rng.integers(2, 7))
+        names, unit = tuple(f"o{q}" for q in range(L)), 10.0 ** rng.uniform(-4, 4, L)
+        pairs = [sorted(rng.random((2, L)).round(2), key=lambda x: -x.sum()) for _ in range(rng.integers(1, 9))]
+        try:
+            cone = Cone.from_preferences(names, [better(a * unit, b * unit) for a, b in pairs])
+        except InputError:
+            continue
+        n_made += 1
+        words = cone.words()
+        assert (words == AS_GOOD) == all((a >= b).all() for a, b in pairs)
+        assert document.cone(document.of_cone(cone)).words(names, minimise=())
+
+    def fails(rows):
+        raise QhullError("too close")
+
+    monkeypatch.setattr("prepex.cone_words.dual_rays", fails)
+    words = Cone.from_facets([[1, 0.2, 0.2], [0.2, 1, 0.2], [0.2, 0.2, 1]]).words("abc", minimise=())
+    assert words.endswith(NOT_LISTED) and "Nothing else" not in words
+    assert Cone.orthant(3).words() == AS_GOOD
+
+
 def test_words_of_any_units():
     """In these units the rate is no more than rounding, and rounding would be a rate."""
     cone = Cone.from_preferences(("strength", "cost"), [better((60e6, 15e-6), (55e6, 12e-6))], minimise=("cost",))
@@ -311,9 +340,11 @@ def test_a_cone_of_the_dialogue_is_taken_by_the_table_with_its_units(tmp_path, m
     monkeypatch.chdir(tmp_path)
     run = CliRunner().invoke(app, ["cone", "t.csv", "--save", "mine.json"], input="l\nl\nl\nl\nl\ns\n")
     assert run.exit_code == 0, run.output
-    for cone in ("file:mine.json", "tradeoffs:gain=0.5..2 ease"):
+    for cone, name in (("file:mine.json", "preferences"), ("tradeoffs:gain=0.5..2 ease", "tradeoffs")):
         run = CliRunner().invoke(app, ["analyse", "t.csv", "--cone", cone, "--format", "json"])
         assert run.exit_code == 0, run.output
+        run = CliRunner().invoke(app, ["analyse", "t.csv", "--cone", cone])
+        assert f"Asked: cone {name}(gain [kg], ease)" in " ".join(run.output.split()), run.output
 
 
 def test_a_cone_goes_only_with_the_signs_and_scales_that_it_was_made_with(tmp_path):
@@ -449,3 +480,9 @@ def test_the_check_compares_statements_and_names_with_the_cone(tmp_path):
                 px.Study.restore(tmp_path / f"{place}.db", tmp_path / "forged")
         else:
             px.Study.restore(tmp_path / f"{place}.db", tmp_path / "forged")
+
+
+def test_words_of_a_cone_of_many_facets_are_quick():
+    """Of its rays there may be millions: they are not looked for."""
+    cone = Cone.from_facets(np.abs(np.random.default_rng(0).normal(size=(60, 10))))
+    assert "Several objectives may be exchanged together, too." in cone.words()

@@ -10,7 +10,6 @@ Legend
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -46,8 +45,8 @@ def fitted(cone: Cone, labels: Labels, units: Units) -> Cone:
         _require_statements(order, labels, units)
         if order.minimise is None:
             # Read from a document, which does not say it; now it is known.
-            sizes = scale_of(differences(checked(order.statements, labels.objectives), labels.signs, units.logs))
-            order = replace(order, objectives=labels.objectives, minimise=labels.minimise, _scale=tuple(sizes.tolist()))
+            d = differences(checked(order.statements, labels.objectives), labels.signs, units.logs)
+            order = order.knowing(labels.objectives, labels.minimise, d)
     return order
 
 

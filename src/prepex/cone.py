@@ -9,7 +9,7 @@ Legend
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -66,7 +66,8 @@ class Cone:
     # Are its columns labelled 0, 1, 2, ...? Positions, unless objectives have such names.
     _numbered: bool = field(default=False, repr=False)
     minimise: tuple[str, ...] | None = field(default=None, repr=False)
-    # A size of differences in each objective, for words; None: they have no sizes of their own.
+    # For words: what was said to be better, in benefits, and the sizes of such differences in each objective.
+    _said: tuple[tuple[float, ...], ...] | None = field(default=None, repr=False)
     _scale: tuple[float, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -132,8 +133,23 @@ class Cone:
             for s in self.statements
         )
         costs = None if self.minimise is None else tuple(name for name in known if name in self.minimise)
+        rows = None if self._said is None else tuple(tuple(row[k] for k in order) for row in self._said)
         scale = None if self._scale is None else tuple(self._scale[k] for k in order)
-        return Cone(frozen(self.facets[:, order]), name, known, said, minimise=costs, _scale=scale)
+        return Cone(frozen(self.facets[:, order]), name, known, said, minimise=costs, _said=rows, _scale=scale)
+
+    def knowing(self, objectives: Sequence[str], minimise: Sequence[str], d: Floats) -> "Cone":
+        """The same, of which it is known that its statements are about these objectives, in their order, and differ by
+        `d` (n, L), better less worse, in benefits.
+
+        >>> from prepex import better
+        >>> said = (better((60, 15), (55, 12)),)
+        >>> cone = Cone(Cone.angle(120).facets, "preferences(gain, cost)", statements=said)
+        >>> cone.knowing(("gain", "cost"), ("cost",), np.array([[5.0, -3.0]])).minimise
+        ('cost',)
+        """
+        rows = tuple(tuple(row) for row, entry in zip(d.tolist(), self.statements, strict=True) if entry.clear)
+        scale = tuple(scale_of(d).tolist())
+        return replace(self, objectives=tuple(objectives), minimise=tuple(minimise), _said=rows, _scale=scale)
 
     def _places(self) -> tuple[str, ...]:
         return tuple(map(str, range(self.n_objectives)))
@@ -236,7 +252,8 @@ class Cone:
             raise InputError(
                 "trade-offs must leave room for some rates, got bounds that contradict each other"
             ) from None
-        return cls(cone.facets, f"tradeoffs({', '.join(known)})", known)
+        rows = tuple(tuple(row) for row in rays[len(known) :].tolist())
+        return cls(cone.facets, f"tradeoffs({', '.join(known)})", known, _said=rows)
 
     @classmethod
     def from_preferences(
@@ -279,8 +296,8 @@ class Cone:
         facets = facets / scale
         facets /= np.linalg.norm(facets, axis=1, keepdims=True)
         known_costs = tuple(known[q] for q in sorted(costs))
-        name, sizes = f"preferences({', '.join(known)})", tuple(scale.tolist())
-        return cls(frozen(facets), name, known, said, minimise=known_costs, _scale=sizes)
+        made = cls(frozen(facets), f"preferences({', '.join(known)})", known, said)
+        return made.knowing(known, known_costs, d)
 
     def words(self, objectives: Sequence[str] | None = None, *, minimise: Iterable[str | int] | None = None) -> str:
         """What the cone calls better, in plain words: how much of one objective is given up for another.
@@ -297,7 +314,8 @@ class Cone:
         """
         known, costs = self.named(objectives, minimise)
         scale = None if self._scale is None else np.array(self._scale)
-        said = rates_in_words(self.facets, known, costs or set(), scale)
+        rows = None if self._said is None else np.array(self._said).reshape(-1, self.n_objectives)
+        said = rates_in_words(self.facets, known, costs or set(), scale, rows)
         return said if costs is not None or said == AS_GOOD else f"{said} {COUNTED}"
 
     def named(

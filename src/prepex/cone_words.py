@@ -12,6 +12,7 @@ Legend
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 
@@ -24,8 +25,11 @@ AS_GOOD = "Better is only what is at least as good in everything."
 NOTHING_ELSE = "Nothing else is given up."
 # Where nobody said which objectives are costs.
 COUNTED = "Every objective is counted so that more is better."
+NOT_LISTED = "Several objectives may be exchanged together, too."
 # What is left of a ray, of length 1, that pairs make up: the hull that rays come from is as exact as this.
 LEFT = 1e-6
+# Sides of a hull that is worth its time.
+MOST_SIDES = 5_000
 # Sentences about several objectives at once; what is beyond is counted.
 MOST_JOINT = 6
 
@@ -51,17 +55,24 @@ class Tongue:
         return "less" if gain == (q in self.costs) else "more"
 
 
-def rates_in_words(facets: Floats, names: Sequence[str], costs: set[int], scale: Floats | None = None) -> str:
+def rates_in_words(
+    facets: Floats,
+    names: Sequence[str],
+    costs: set[int],
+    scale: Floats | None = None,
+    spanned_by: Floats | None = None,
+) -> str:
     """For each pair of objectives, how much of the one is given up at most for one of the other; then what is given up
-    for several together. `scale` (L,) is a size of differences in each objective: rates that are far from 1 in the
-    user's units are not far in these.
+    for several together.
+
+    scale        a size of differences in each objective: rates far from 1 in the user's units are not far in these (L,)
+    spanned_by   what the cone is made of beside the objectives themselves, if that is known    (n, L)
 
     >>> rates_in_words(np.array([[2.0, 1.0], [1.0, 0.0]]), ("gain", "cost"), {1})
     'Accepts up to 2 more cost for 1 more gain. Nothing else is given up.'
     """
     unit = np.ones(len(names)) if scale is None else scale
-    W = facets * unit
-    W = W / np.linalg.norm(W, axis=1, keepdims=True)
+    W = _unit(facets * unit)
     tongue = Tongue(names, costs, unit)
     found, pairs, given_up = [], [], set()
     for a in range(len(names)):
@@ -76,7 +87,7 @@ def rates_in_words(facets: Floats, names: Sequence[str], costs: set[int], scale:
             pairs.append(_exchange(len(names), a, b, -rate))
             price = tongue.amount(b, rate * unit[b] / unit[a], gain=False)
             found.append(f"Accepts up to {price} for {tongue.amount(a, 1.0, gain=True)}.")
-    joint = _joint(W, np.array(pairs).reshape(-1, len(names)), tongue)
+    joint = _joint(W, np.array(pairs).reshape(-1, len(names)), tongue, spanned_by)
     found += joint
     if not found:
         return AS_GOOD
@@ -120,18 +131,59 @@ def _exchange(L: int, a: int, b: int, rate: float) -> Floats:
     return np.asarray(row / np.linalg.norm(row))
 
 
-def _joint(W: Floats, pairs: Floats, tongue: Tongue) -> list[str]:
+def _joint(W: Floats, pairs: Floats, tongue: Tongue, spanned_by: Floats | None) -> list[str]:
     """A sentence for each extreme ray that the pairs do not make up."""
     W = np.where(np.abs(W) > SAME, W, 0.0)
     # The usual order has no other rays: no hull, and not the time to load it.
     if np.all((W > 0.0).sum(axis=1) == 1) and W.min() >= 0.0:
         return []
-    rays = [ray for ray in dual_rays(W / np.linalg.norm(W, axis=1, keepdims=True)) if not _made_up(ray, pairs)]
-    rays.sort(key=lambda ray: (ray <= SAME).tolist())
+    if spanned_by is None:
+        rays = _rays(W)
+        if rays is None:
+            return [NOT_LISTED]
+        others = [ray for ray in rays if not _made_up(ray, pairs)]
+    else:
+        others = _beyond(_unit(spanned_by / tongue.unit), pairs) if len(spanned_by) else []
+    others.sort(key=lambda ray: (ray <= SAME).tolist())
     up_to = "up to " if W.min() >= 0.0 else ""
-    said = list(dict.fromkeys(_of_ray(ray, tongue, up_to) for ray in rays))
+    said = list(dict.fromkeys(_of_ray(ray, tongue, up_to) for ray in others))
     more = len(said) - MOST_JOINT
     return said if more <= 0 else [*said[:MOST_JOINT], f"And {more} more of this kind."]
+
+
+def _rays(W: Floats) -> Floats | None:
+    """None where facets are so many, or so close, that no hull is found in time."""
+    from scipy.spatial import QhullError
+
+    if most_sides(len(W) + 1, W.shape[1]) > MOST_SIDES:
+        return None
+    try:
+        return dual_rays(_unit(W))
+    except QhullError:
+        return None
+
+
+def most_sides(n: int, d: int) -> int:
+    """Sides that a hull of n points in d dimensions can have (the upper bound theorem).
+
+    >>> most_sides(4, 2), most_sides(6, 3), most_sides(201, 10) > 10**9
+    (4, 8, True)
+    """
+    return comb(n - (d + 1) // 2, d // 2) + comb(n - 1 - d // 2, (d - 1) // 2)
+
+
+def _beyond(rays: Floats, pairs: Floats) -> list[Floats]:
+    """The rays that neither the pairs make up, nor they and the other rays."""
+    found = [ray for ray in rays if not _made_up(ray, pairs)]
+    for ray in list(found):
+        rest = [other for other in found if other is not ray]
+        if _made_up(ray, np.vstack([pairs, *rest])):
+            found = rest
+    return found
+
+
+def _unit(rows: Floats) -> Floats:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def _made_up(ray: Floats, pairs: Floats) -> bool:

@@ -560,7 +560,9 @@ def _renamed(cone: Cone, known: Sequence[str]) -> Cone:
     if cone.objectives is None or set(cone.objectives) <= set(known):
         return cone
     full = tuple(full_name(name, known, "objectives of the cone") for name in cone.objectives)
-    return Cone(cone.facets, cone.name and f"tradeoffs({', '.join(full)})", full)
+    costs = None if cone.minimise is None else tuple(full[cone.objectives.index(name)] for name in cone.minimise)
+    name = cone.name and f"{cone.name.partition('(')[0]}({', '.join(full)})"
+    return replace(cone, name=name, objectives=full, minimise=costs)
 
 
 def _limit(limit: Limit, known: Sequence[str], unused: Mapping[str, str]) -> Limit:
