@@ -299,7 +299,8 @@ def test_workers_are_asked_by_the_same_rules(storage):
         assert len({ticket.token for ticket in tickets}) == 20
         assert len(crew._processes) == 1, "one study needs one worker"
         void = crew.submit("dose", "void", tickets[0].token, "lost", "ada")
-        assert void.result(60).result is None
+        voided = void.result(60).result
+        assert (voided.token, voided.new, voided.reason) == (tickets[0].token, True, "lost")
     finally:
         crew.close()
     with pytest.raises(LostError):
