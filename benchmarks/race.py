@@ -66,7 +66,7 @@ def command_of(folder: Path, *more: str) -> list[str]:
     return given
 
 
-def levels(size: int = 400_000, tolerance: str = "5%", seconds: float = 180.0) -> None:
+def levels(size: int = 150_000, tolerance: str = "5%", seconds: float = 180.0) -> None:
     """The race that the documentation shows, from the command line."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -83,7 +83,7 @@ def levels(size: int = 400_000, tolerance: str = "5%", seconds: float = 180.0) -
         print(f"{status.n_pulls} runs in {spent:.1f} s; {sum(told):.1f} s of it in commands; processor {used:.1f} s")
 
 
-def levels_long(size: int = 400_000, runs: int = 200) -> None:
+def levels_long(size: int = 150_000, runs: int = 200) -> None:
     """Every level so many times, by turns: the truth, as far as a machine has one."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
