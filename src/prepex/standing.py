@@ -357,7 +357,7 @@ class Standing:
         if not inst.lenient:
             return ()
         on = inst.n_facets
-        return tuple((names[i], names[j]) for i, j in near_ties(inst.S[:, :on], inst.mask, inst.slack[:on]))
+        return tuple((names[i], names[j]) for i, j in near_ties(inst.S[:, :on], self.answer, inst.slack[:on]))
 
     @property
     def covered(self) -> tuple[tuple[str, str], ...]:
@@ -366,7 +366,7 @@ class Standing:
         if not inst.lenient:
             return ()
         on = inst.n_facets
-        return tuple((names[i], names[j]) for i, j in covered(inst.S[:, :on], inst.mask, inst.slack[:on]))
+        return tuple((names[i], names[j]) for i, j in covered(inst.S[:, :on], self.answer, inst.slack[:on]))
 
     @property
     def all_equal(self) -> bool:
